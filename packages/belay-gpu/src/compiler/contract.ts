@@ -309,6 +309,11 @@ export interface CompilerOptions extends Omit<ProtectOptions, "memory"> {
    */
   readonly reportBinding?: BindingPoint;
   /**
+   * True to bind the report in the last bind group that the module uses, without `reportBinding`. A
+   * program sets that group anyway. Default false.
+   */
+  readonly reportInLastGroup?: boolean;
+  /**
    * True to instrument the source so that a fault can be armed at its fault sites. `"profile"`
    * counts the executions of these sites instead. Default false.
    */

@@ -173,18 +173,18 @@ function reportPlan(
  */
 function shadowBindings(
   program: Program,
-  { report, memory }: Settings,
+  { free, memory }: Settings,
   plans: Iterable<KernelPlan>,
   hasChecks: boolean,
 ): Map<string, BindingPoint> {
   const points = [...bindingPointsOf(program), ...(hasChecks ? [memory.arena, memory.table] : [])];
-  const inGroup = points.filter(({ group }) => group === report.group);
+  const inGroup = points.filter(({ group }) => group === free.group);
   const taken = new Set(inGroup.map(({ binding }) => binding));
-  let binding = report.binding;
+  let binding = free.binding;
   const next = () => {
     do binding++;
     while (taken.has(binding));
-    return { group: report.group, binding };
+    return { group: free.group, binding };
   };
   const shadowed = new Set([...plans].flatMap((plan) => [...plan.shadowed]));
   const declared = program.module.declarations.filter((d) => d.kind === "globalVariable");

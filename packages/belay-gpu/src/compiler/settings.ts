@@ -91,6 +91,7 @@ const options: { readonly [Name in keyof Required<CompilerOptions>]: Values | nu
   room: wholeFrom(0),
   memoryBindings: null,
   reportBinding: null,
+  reportInLastGroup: flag,
   injectFaults: oneOf(choices.injectFaults),
   strikeMachinery: flag,
   copies: flag,
@@ -125,6 +126,12 @@ const defaultLimits: KernelLimits = {
   maxBindGroups: 4,
 };
 
+/**
+ * The bindings that every WebGPU device has in a bind group, `maxBindingsPerBindGroup`. Source:
+ * WebGPU specification, "Limits".
+ */
+const MAX_BINDINGS = 1000;
+
 /** The lanes of a subgroup on most GPUs. */
 const usualSubgroup = 32;
 
@@ -142,6 +149,8 @@ export interface Settings {
   readonly diversity: DiversityPasses | undefined;
   readonly limits: KernelLimits;
   readonly report: BindingPoint;
+  /** A binding point after which there is room for other added buffers. */
+  readonly free: BindingPoint;
   readonly injectFaults: boolean | "profile";
   readonly strikeMachinery: boolean;
   readonly copies: boolean;
@@ -212,16 +221,18 @@ export function settingsOf(
   const { maxComputeWorkgroupStorageSize: most } = given;
   const limits = { ...given, maxComputeWorkgroupStorageSize: most - (skippable ? skipBytes : 0) };
   const places = placesOf(options);
-  const report = options.reportBinding ?? freeBinding(source, limits.maxBindGroups);
+  const free = options.reportBinding ?? freeBinding(source, limits.maxBindGroups);
+  const report = (options.reportInLastGroup && lastBinding(source, free)) || free;
   const { memory = "none" } = options;
   const memorySchemes = typeof memory === "string" ? { default: memory, bindings: [] } : memory;
-  const behind = options.memoryBindings ?? bindingsBehind(source, report);
+  const behind = options.memoryBindings ?? bindingsBehind(source, free);
   return {
     ...places,
     chosen: options.chosen ?? [],
     uncompared,
     limits,
     report,
+    free,
     injectFaults: options.injectFaults ?? false,
     strikeMachinery: options.strikeMachinery ?? false,
     copies: options.copies ?? false,
@@ -293,6 +304,19 @@ function freeBinding(source: Program, maxBindGroups: number): BindingPoint {
   let binding = 0;
   while (taken.has(binding)) binding++;
   return { group: last, binding };
+}
+
+/**
+ * Returns the binding point after all of the last bind group that a module uses. Undefined if there
+ * is none, or if `free` is in a bind group of the module too.
+ */
+function lastBinding(source: Program, free: BindingPoint): BindingPoint | undefined {
+  const points = bindingPointsOf(source);
+  const group = Math.max(...points.map((point) => point.group));
+  const inGroup = points.filter((point) => point.group === group);
+  const binding = Math.max(...inGroup.map((point) => point.binding)) + 1;
+  const isShared = points.some((point) => point.group === free.group);
+  return isShared || inGroup.length === 0 || binding >= MAX_BINDINGS ? undefined : { group, binding };
 }
 
 /**

@@ -693,13 +693,42 @@ const bindingTwice = (layoutOf: (pipeline: GPUComputePipeline, device: GPUDevice
     );
   });
 
-/** Mistakes in passes to which protection adds commands, or whose commands it changes. */
+/** Creates a bind group for the default layout of a kernel. */
+const bindingDefaults = (entriesOf: (device: GPUDevice) => GPUBindGroupEntry[]) => (device: GPUDevice) => {
+  const compute = { module: device.createShaderModule({ code: CODE }), entryPoint: "fill" };
+  const layout = device.createComputePipeline({ layout: "auto", compute }).getBindGroupLayout(0);
+  const entries = entriesOf(device);
+  device.createBindGroup({ label: "bound", layout, entries });
+  // The program may change its descriptor before the device has answered.
+  entries.length = 0;
+};
+
+/** Mistakes in commands to which protection adds commands or bindings, or which it changes. */
 const passMistakes: Record<string, Mistake> = {
+  "createBindGroup: a buffer too many for a default layout": bindingDefaults((device) =>
+    [0, 1].map((binding) => ({ binding, resource: { buffer: bufferOf(device, STORAGE) } })),
+  ),
+  "createBindGroup: another binding of a default layout": bindingDefaults((device) => [
+    { binding: 1, resource: { buffer: bufferOf(device, STORAGE) } },
+  ]),
+  "createBindGroup: nothing for a default layout": bindingDefaults(() => []),
+  "createBindGroup: uniform buffer for a default layout": bindingDefaults((device) => [
+    { binding: 0, resource: { buffer: bufferOf(device, UNIFORM) } },
+  ]),
   "dispatchWorkgroups: a buffer that is too small": running((pass) => {
     pass.dispatchWorkgroups(3, 2);
     pass.end();
   }, 128),
   "dispatchWorkgroups: one buffer twice": bindingTwice((pipeline) => pipeline.getBindGroupLayout(0)),
+  "dispatchWorkgroups: a bind group of another pipeline": encoding((device, encoder) => {
+    const compute = { module: device.createShaderModule({ code: CODE }), entryPoint: "fill" };
+    const [own, other] = ["own", "other"].map((label) =>
+      device.createComputePipeline({ label, layout: "auto", compute }),
+    );
+    const entries = [{ binding: 0, resource: { buffer: bufferOf(device, STORAGE) } }];
+    const layout = other!.getBindGroupLayout(0);
+    encodeDispatch(encoder, own!, device.createBindGroup({ label: "bound", layout, entries }), 1);
+  }),
   "dispatchWorkgroups: a bind group of another layout": bindingTwice((_, device) => {
     const [visibility, buffer] = [flags.shaderStageCompute, { type: "storage" as const }];
     return device.createBindGroupLayout({

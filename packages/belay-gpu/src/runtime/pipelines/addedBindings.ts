@@ -25,6 +25,8 @@ export interface AddedBindingsDescriptor {
    * bind groups of their own.
    */
   readonly replaced: ReadonlySet<number>;
+  /** The program's bind group that has the report already, if there is one. */
+  readonly withReport: number | undefined;
   /**
    * Returns whether bind groups of this layout are valid for the pipeline that the program knows.
    */
@@ -65,11 +67,12 @@ export class AddedBindings {
     this.#shadows = shadows;
     this.#buffers = sums;
     this.#descriptor = descriptor;
-    const { pipeline, kernel, replaced } = descriptor;
+    const { pipeline, kernel, replaced, withReport } = descriptor;
     this.#pairs = kernel?.interGroup?.shadows ?? [];
     this.#checked = kernel ? checkedGranules(kernel) : new Map();
     const points = kernel ? addedPoints(kernel) : [];
     const indices = new Set([...points.map(({ group }) => group), ...replaced]);
+    if (withReport !== undefined) indices.delete(withReport);
     // The program gets the error about an invalid pipeline, but no errors that follow from it.
     const { made } = makeSilently(device, () =>
       [...indices].map((index) => [index, pipeline.getBindGroupLayout(index)] as const),

@@ -3,8 +3,9 @@ import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { wholeGranules } from "../memory/granules.ts";
 import { dataOf, dataOn } from "../webgpu/attachedData.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
+import type { ErrorScopes } from "../webgpu/errorScopes.ts";
 import type { Members } from "../webgpu/growingSet.ts";
-import { flags, makeGroupSilently } from "../webgpu/nativeObjects.ts";
+import { flags, makeGroupSilently, makeSilently } from "../webgpu/nativeObjects.ts";
 import type { Owners } from "../webgpu/owners.ts";
 import { noGroup, type SetGroup } from "../webgpu/passCommands.ts";
 import { noOffsets } from "../webgpu/replayStep.ts";
@@ -56,6 +57,22 @@ export interface ProgramGroup extends SetGroup {
   readonly contents?: GroupContents | undefined;
 }
 
+/** The bindings that a default layout has besides those that the program declared. */
+export interface LayoutExtension {
+  readonly entries: readonly GPUBindGroupEntry[];
+  /** Makes a layout without them. The device then tells mistakes as the program expects. */
+  makeDeclared(): Promise<GPUBindGroupLayout>;
+}
+
+/** The known properties of a default layout. */
+interface DefaultLayout {
+  /** Layouts have the same key if a bind group for one of them fits the pipelines of the other. */
+  readonly key: object;
+  /** The kinds of the bindings; undefined if the shader is unknown. */
+  readonly kinds: BindingKinds | undefined;
+  readonly extension?: LayoutExtension | undefined;
+}
+
 /** The bind groups that the program has set, by index. */
 export type ProgramGroups = readonly (ProgramGroup | undefined)[];
 
@@ -64,6 +81,8 @@ interface GroupDescriptor {
   readonly layout: GPUBindGroupLayout;
   /** The entries of the layout. Absent for a default layout, which the browser creates. */
   readonly declared: readonly GPUBindGroupLayoutEntry[] | undefined;
+  /** The entries that Belay adds to these. */
+  readonly added: readonly GPUBindGroupEntry[];
   /** The first bind group with these contents. */
   readonly group: GPUBindGroup;
   /** True if the device may reject the bind group, although it accepts an extended one. */
@@ -75,10 +94,13 @@ export class GroupContents implements ProgramGroup, GroupDescriptor {
   readonly entries: readonly GPUBindGroupEntry[];
   readonly layout: GPUBindGroupLayout;
   readonly declared: readonly GPUBindGroupLayoutEntry[] | undefined;
+  readonly added: readonly GPUBindGroupEntry[];
   readonly group: GPUBindGroup;
   readonly offsets = noOffsets;
   readonly contents = this;
   readonly isMistake: boolean;
+  /** True once the device has accepted a bind group with these contents. */
+  isAccepted = false;
   /** The resources that an unknown shader may read and write, once they were needed. */
   access: ResourceAccess | undefined = undefined;
   /** The latest use of the bind group, and of others with it. */
@@ -89,10 +111,11 @@ export class GroupContents implements ProgramGroup, GroupDescriptor {
   /** The latest sums of a dispatch. */
   sums: object | undefined = undefined;
 
-  constructor({ entries, layout, declared, group, isMistake }: GroupDescriptor) {
+  constructor({ entries, layout, declared, added, group, isMistake }: GroupDescriptor) {
     this.entries = entries;
     this.layout = layout;
     this.declared = declared;
+    this.added = added;
     this.group = group;
     this.isMistake = isMistake;
   }
@@ -104,24 +127,20 @@ export class BindGroups {
   readonly #owners: Owners;
   readonly #textures: Textures;
   readonly #usages: DeclaredUsages;
+  readonly #scopes: ErrorScopes;
   readonly #layouts = new WeakMap<GPUBindGroupLayout, readonly GPUBindGroupLayoutEntry[]>();
-  /** The kinds of bindings in the default layouts of pipelines with known shaders. */
-  readonly #defaultKinds = new WeakMap<GPUBindGroupLayout, BindingKinds>();
-  /**
-   * The keys of default layouts. Layouts have the same key if a bind group for one of them fits the
-   * pipelines of the other.
-   */
-  readonly #keys = new WeakMap<GPUBindGroupLayout, object>();
+  readonly #defaults = new WeakMap<GPUBindGroupLayout, DefaultLayout>();
   /** Programs often create the same bind group again for each dispatch. */
   readonly #contents = new WeakCache<GroupContents>();
   /** The entries of bind groups that Belay has extended. */
   readonly #extended = new WeakMap<GPUBindGroup, readonly GPUBindGroupEntry[]>();
 
-  constructor({ device, owners, textures, usages }: RuntimeContext) {
+  constructor({ device, owners, scopes, textures, usages }: RuntimeContext) {
     this.#device = device;
     this.#owners = owners;
     this.#textures = textures;
     this.#usages = usages;
+    this.#scopes = scopes;
   }
 
   createLayout(descriptor: GPUBindGroupLayoutDescriptor): GPUBindGroupLayout {
@@ -130,10 +149,8 @@ export class BindGroups {
     return layout;
   }
 
-  /** Records the kinds of bindings in a default layout, and its key. */
-  trackDefaultLayout(layout: GPUBindGroupLayout, key: object, kinds: BindingKinds | undefined): void {
-    this.#keys.set(layout, key);
-    if (kinds) this.#defaultKinds.set(layout, kinds);
+  trackDefaultLayout(layout: GPUBindGroupLayout, known: DefaultLayout): void {
+    this.#defaults.set(layout, known);
   }
 
   /**
@@ -147,7 +164,8 @@ export class BindGroups {
   createGroup(descriptor: GPUBindGroupDescriptor): GPUBindGroup {
     const { layout, label } = descriptor;
     const entries = [...descriptor.entries];
-    const objects: object[] = [this.#keys.get(layout) ?? layout];
+    const { key = layout, extension } = this.#defaults.get(layout) ?? {};
+    const objects: object[] = [key];
     let text = `${label}`;
     let isMistake = false;
     const native = entries.map((entry) => {
@@ -160,13 +178,45 @@ export class BindGroups {
       isMistake ||= now !== objects.at(-1) || (range !== undefined && range.size % 4 !== 0);
       return declared;
     });
-    const group = this.#device.createBindGroup({ ...descriptor, entries: native });
-    const make = (): GroupContents => {
+    const own = { ...descriptor, entries: native };
+    let first: GPUBindGroup | undefined;
+    const contents = this.#contents.get(objects, text, () => {
+      first = this.#create(own, extension, false);
       const declared = this.#layouts.get(layout);
-      return new GroupContents({ entries, layout, declared, group, isMistake });
-    };
-    dataOn(group).set(this, this.#contents.get(objects, text, make));
+      return new GroupContents({
+        entries,
+        layout,
+        declared,
+        added: extension?.entries ?? [],
+        group: first,
+        isMistake,
+      });
+    });
+    const group = first ?? this.#create(own, extension, contents.isAccepted);
+    dataOn(group).set(this, contents);
     return group;
+  }
+
+  /** Creates a bind group, with more entries if the program's layout has them. */
+  #create(
+    own: GPUBindGroupDescriptor & { readonly entries: readonly GPUBindGroupEntry[] },
+    extension: LayoutExtension | undefined,
+    isAccepted: boolean,
+  ): GPUBindGroup {
+    if (!extension) return this.#device.createBindGroup(own);
+    const entries = [...own.entries, ...extension.entries];
+    const create = () => this.#device.createBindGroup({ ...own, entries });
+    if (isAccepted) return create();
+    const { result, accepted } = this.#scopes.restated(create, async (message) => {
+      const layout = await extension.makeDeclared();
+      const { failed } = makeSilently(this.#device, () => this.#device.createBindGroup({ ...own, layout }));
+      return (await failed)?.message ?? message;
+    });
+    void accepted.then((isAccepted) => {
+      const contents = this.#contentsOf(result);
+      if (contents && isAccepted) contents.isAccepted = true;
+    });
+    return result;
   }
 
   #contentsOf(group: GPUBindGroup): GroupContents | undefined {
@@ -189,13 +239,14 @@ export class BindGroups {
       return range !== undefined && this.#usages.isPast(range.buffer, endOf(range));
     });
     if (!isPast) return set;
-    const entries = contents.entries.map(({ binding, resource }) => {
+    const own = contents.entries.map(({ binding, resource }) => {
       const range = boundRange(resource);
       return {
         binding,
         resource: range ? { ...range, buffer: this.#usages.asDeclared(range.buffer) } : resource,
       };
     });
+    const entries = [...own, ...contents.added];
     const { label } = group;
     return { group: makeGroupSilently(this.#device, { label, layout: contents.layout, entries }), offsets };
   }
@@ -224,7 +275,10 @@ export class BindGroups {
    * neither the program nor Belay created on this device.
    */
   nativeEntriesOf(group: GPUBindGroup): readonly GPUBindGroupEntry[] | undefined {
-    return this.#extended.get(group) ?? this.#contentsOf(group)?.entries.map((entry) => this.#sized(entry));
+    const extended = this.#extended.get(group);
+    const contents = this.#contentsOf(group);
+    if (extended || !contents) return extended;
+    return [...contents.entries.map((entry) => this.#sized(entry)), ...contents.added];
   }
 
   /**
@@ -350,7 +404,7 @@ export class BindGroups {
   ): GPUBindGroupEntry {
     const { binding, resource } = entry;
     const inLayout = this.#layouts.get(layout)?.find((each) => each.binding === binding);
-    const kind = inLayout ? kindOf(inLayout) : this.#defaultKinds.get(layout)?.get(binding);
+    const kind = inLayout ? kindOf(inLayout) : this.#defaults.get(layout)?.kinds?.get(binding);
     if (!range) return { binding, resource: this.#viewAsDeclared(resource, kind) };
     const buffer = this.#usages.bound(range.buffer, kind, endOf(range));
     // The default size of a binding reaches to the end of the buffer, which may be larger than the

@@ -1,7 +1,7 @@
 import { type BindingAccess, nameInCode } from "../../compiler/contract.ts";
 import type { Diagnostic } from "../../diagnostics/diagnostic.ts";
 import { leftAlone, ProtectionError } from "../context/coverage.ts";
-import { addedPoints, checkedGranules } from "./addedPoints.ts";
+import { type AddedPoint, addedPoints, checkedGranules } from "./addedPoints.ts";
 import type { LayoutRecord, PipelineLayouts } from "./pipelineLayouts.ts";
 import type { GuardedPipeline } from "./pipelineRecord.ts";
 import {
@@ -106,13 +106,17 @@ export class PipelinePlans {
     // Only the program's own pipeline has the default layouts for bind groups that are replaced
     // later.
     const seen = kernel.memory?.checks && !explicit ? bindings.map(({ group }) => group) : checked.keys();
+    const shared = new Set([...points.filter(isShared).map(({ group }) => group), ...seen]);
+    const withReport = explicit ? undefined : groupWithReport(kernel, points, shared);
+    if (withReport !== undefined) shared.delete(withReport);
     const extended = explicit && this.#layouts.extend(explicit, points, checked);
     const layout = extended?.made ?? descriptor.layout;
     return {
       kernel,
       descriptor: { ...descriptor, compute, layout },
       layoutFailed: extended?.failed,
-      shared: new Set([...points.filter(isShared).map(({ group }) => group), ...seen]),
+      shared,
+      withReport,
     };
   }
 
@@ -123,6 +127,20 @@ export class PipelinePlans {
     this.#kernels.recordRejection(request);
     throw new ProtectionError(coverage);
   }
+}
+
+/**
+ * Returns the program's bind group that has the report after the program's own bindings. Undefined
+ * if there is none, or if it has to be replaced for another reason.
+ */
+function groupWithReport(
+  { protection, usesReport, memory }: ProtectedKernel,
+  points: readonly AddedPoint[],
+  shared: ReadonlySet<number>,
+): number | undefined {
+  const { group } = protection.layout!;
+  const isAlone = points.filter((point) => point.group === group).length === 1;
+  return usesReport && isAlone && memory === undefined && shared.has(group) ? group : undefined;
 }
 
 /** Returns the stage with the protected kernel in place of the program's own. */

@@ -1,8 +1,9 @@
 import type { AppliedRedundancy, BindingAccess } from "../../compiler/contract.ts";
 import type { KernelSource } from "../../compiler/filledBytes.ts";
+import { rangeOf } from "../context/reportArena.ts";
 import type { AddedBindings } from "./addedBindings.ts";
 import { addedPoints } from "./addedPoints.ts";
-import { type BindingKinds, type GroupAccess, kindsIn } from "./bindGroups.ts";
+import { type BindingKinds, type GroupAccess, kindsIn, type LayoutExtension } from "./bindGroups.ts";
 import type { Doubling } from "./doubledGrid.ts";
 import type { LayoutRecord } from "./pipelineLayouts.ts";
 import {
@@ -19,8 +20,13 @@ export interface GuardedPipeline {
   readonly descriptor: GPUComputePipelineDescriptor;
   /** The device's error about the extended layout, if there is one. */
   readonly layoutFailed?: Promise<GPUError | null> | undefined;
-  /** The program's bind groups to which bindings are added. */
+  /** The program's bind groups that are replaced by extended ones. */
   readonly shared: ReadonlySet<number>;
+  /**
+   * The program's bind group that has the report from its creation on, as the program has the
+   * default layout of the protected pipeline.
+   */
+  readonly withReport: number | undefined;
 }
 
 /** A pipeline that runs in place of the program's. */
@@ -34,6 +40,8 @@ export interface PipelineVariant {
 
 /** The functions that make the other pipelines of a protected one. */
 interface PipelineMakers {
+  /** Makes a pipeline of the program's kernel with a default layout of its own. */
+  makeOwn(): Promise<GPUComputePipeline>;
   /** Makes a pipeline of the program's kernel. */
   makePlain(): GPUComputePipeline;
   makeVariant(doubling: Doubling): PipelineVariant;
@@ -189,10 +197,23 @@ export class PipelineRecord {
       return this.#explicit.groups[index] ?? given;
     }
     const isShared = this.#guarded?.shared.has(index);
-    if (this.#added.has(index) && !isShared) return this.#device.createBindGroupLayout({ entries: [] });
+    const isOwn = this.#added.has(index) && index !== this.#guarded?.withReport;
+    if (isOwn && !isShared) return this.#device.createBindGroupLayout({ entries: [] });
     const layout = layoutOf(isShared ? this.#own : runs);
     this.#given.add(layout);
     return layout;
+  }
+
+  /** Returns the extension of the program's bind groups at an index, from their creation on. */
+  extensionAt(index: number): LayoutExtension | undefined {
+    const { kernel, withReport } = this.#guarded ?? {};
+    const { makeOwn } = this.#makers;
+    if (!kernel || !makeOwn || index !== withReport) return undefined;
+    const { binding } = kernel.protection.layout!;
+    return {
+      entries: [{ binding, resource: rangeOf(kernel.slot) }],
+      makeDeclared: async () => (await makeOwn()).getBindGroupLayout(index),
+    };
   }
 
   /**

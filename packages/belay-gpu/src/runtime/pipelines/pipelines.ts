@@ -62,7 +62,11 @@ export class ProtectedPipelines {
         const record = recordOf(this);
         const layout = record.layoutAt(index, (pipeline) => native.getBindGroupLayout.call(pipeline, index));
         if (record.hasDefaultLayout)
-          bindGroups.trackDefaultLayout(layout, record.layoutKeyAt(index), record.kindsOf(index));
+          bindGroups.trackDefaultLayout(layout, {
+            key: record.layoutKeyAt(index),
+            kinds: record.kindsOf(index),
+            extension: record.extensionAt(index),
+          });
         return owners.own("bindGroupLayout", layout);
       },
     };
@@ -216,11 +220,13 @@ export class ProtectedPipelines {
   ): PipelineRecord {
     const record = new PipelineRecord(this.#device, own, plan);
     const { kernel, shared } = guarded;
+    // Bind groups for the default layout of one pipeline do not fit another pipeline.
     const all = record.hasDefaultLayout ? new Set([...record.groups, ...shared]) : shared;
     const variantOf = (
       doubling: Doubling,
       pipeline: GPUComputePipeline,
       replaced: ReadonlySet<number>,
+      withReport?: number,
     ): PipelineVariant => ({
       pipeline,
       descriptor: doubledIn(doubling, guarded),
@@ -228,11 +234,12 @@ export class ProtectedPipelines {
         pipeline,
         kernel,
         replaced,
+        withReport,
         accepts: (layout) => (known ?? record).accepts(layout),
       }),
     });
-    // Bind groups for the default layout of one pipeline do not fit another pipeline.
     const makeVariant = (doubling: Doubling) => variantOf(doubling, this.#make(doubling, guarded), all);
+    const makeOwn = () => this.#device.createComputePipelineAsync(plan.descriptor);
     const makePlain = () => (plan.explicit ? this.#makePlain(plan.descriptor) : own);
     const makeWith = (variant: KernelVariant) => {
       const other = this.#plans.plan(plan.descriptor, variant);
@@ -242,7 +249,9 @@ export class ProtectedPipelines {
       const other = this.#plans.plan(plan.descriptor, plan.request.variant, true);
       return this.#makeOther(other, own, known ?? record, true);
     };
-    record.protect(guarded, variantOf(0, primary, known ? all : shared), {
+    const first = known ? variantOf(0, primary, all) : variantOf(0, primary, shared, guarded.withReport);
+    record.protect(guarded, first, {
+      makeOwn,
       makePlain,
       makeVariant,
       makeWith,
@@ -272,6 +281,7 @@ export class ProtectedPipelines {
       pipeline,
       kernel: undefined,
       replaced: new Set(known.groups),
+      withReport: undefined,
       accepts: (layout) => known.accepts(layout),
     });
     record.run({ pipeline, added });

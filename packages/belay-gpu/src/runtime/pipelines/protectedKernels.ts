@@ -255,6 +255,8 @@ class Protections {
         constants,
         ...chosenFor,
         ...(room && { reportBinding: room.reportBinding, memoryBindings: room.memoryBindings }),
+        // With memory codes, all bind groups of the program are extended for each dispatch.
+        reportInLastGroup: !room && this.#policy.memory === "none",
         features: this.#device.features,
         ...(adapter?.subgroupMinSize && { subgroupSize: adapter.subgroupMinSize }),
         ...(adapter?.subgroupMaxSize && !mixes && { subgroupMaxSize: adapter.subgroupMaxSize }),

@@ -30,7 +30,8 @@ export class RenderPipelines {
       return {
         getBindGroupLayout(index) {
           const layout = native.getBindGroupLayout.call(this, index);
-          bindGroups.trackDefaultLayout(layout, layout, kindsIn(bindingsOf(stagesOf(this)), index));
+          const kinds = kindsIn(bindingsOf(stagesOf(this)), index);
+          bindGroups.trackDefaultLayout(layout, { key: layout, kinds });
           return owners.own("bindGroupLayout", layout);
         },
       };

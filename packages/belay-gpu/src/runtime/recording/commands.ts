@@ -70,7 +70,7 @@ export class Commands {
           const finish = () => native.finish.call(this, descriptor);
           const canFail = !record.isFamiliar && [...record.kernels].some(({ interGroup }) => interGroup);
           const finished = canFail
-            ? scopes.restated(finish, (message) => inOwnGrid(message, record, limit))
+            ? scopes.restated(finish, (message) => inOwnGrid(message, record, limit)).result
             : finish();
           const buffer = owners.own("commandBuffer", finished);
           dataOn(buffer).set(commands, record);

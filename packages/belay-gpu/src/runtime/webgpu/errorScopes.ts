@@ -77,11 +77,18 @@ export class ErrorScopes {
     return this.#cut(["out-of-memory", "validation"], made, restate).result;
   }
 
-  /** Makes a call whose only errors are validation errors. The program gets them restated. */
-  restated<T>(call: () => T, restate: (message: string) => string): T {
+  /**
+   * Makes a call whose only errors are validation errors. The program gets them restated.
+   * `accepted` resolves to true if there is none.
+   */
+  restated<T>(
+    call: () => T,
+    restate: (message: string) => string | Promise<string>,
+  ): { readonly result: T; readonly accepted: Promise<boolean> } {
     const inOwnWords = async (error: GPUError | null) =>
-      error instanceof GPUValidationError ? new GPUValidationError(restate(error.message)) : error;
-    return this.#cut(["validation"], call, inOwnWords).result;
+      error instanceof GPUValidationError ? new GPUValidationError(await restate(error.message)) : error;
+    const { result, popped } = this.#cut(["validation"], call, inOwnWords);
+    return { result, accepted: isAccepted(popped[0]!) };
   }
 
   /** Reports an error that becomes known later, as if a call at this moment had caused it. */
