@@ -7,7 +7,8 @@
  * `--least` is the checker's least number of multiplications. The first table has the protection of
  * the kernels. The second one has the wall time with the host's parts of it, and the time of the
  * GPU from its first command to its last. The third one has the times of the native commands on the
- * GPU's clock, each dispatch in a pass of its own. Figures are medians of runs.
+ * GPU's clock, each dispatch in a pass of its own. Figures are medians of runs. The devices take
+ * turns.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -18,6 +19,7 @@ import { describeConfiguration } from "belay-gpu/internal/compiler/configuration
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { median } from "simple-statistics";
+import { takeTurns } from "../bench/measuring/takeTurns.ts";
 import { shapes } from "../workloads/model/shape.ts";
 import { createTransformer, makeModel } from "../workloads/model/transformer.ts";
 import { type NativeRun, type NativeTime, NativeTimes } from "./checkedModel/nativeTimes.ts";
@@ -73,6 +75,13 @@ const policies = {
 } as const;
 type PolicyName = keyof typeof policies;
 
+/** The times of one run, and of its native commands: in their passes, and each in its own one. */
+interface Sample {
+  readonly host: HostTimes;
+  readonly whole: NativeRun;
+  readonly split: NativeRun;
+}
+
 /** The times of one device: those of the host, and those of native commands on the GPU, by name. */
 interface Row {
   readonly policy: PolicyName;
@@ -82,8 +91,8 @@ interface Row {
   readonly commands: ReadonlyMap<string, NativeTime>;
 }
 
-const rows: Row[] = [];
 const configurations: (readonly string[])[] = [];
+const devices: { readonly policy: PolicyName; readonly device: GPUDevice; run(): Promise<Sample> }[] = [];
 for (const policy of Object.keys(policies) as PolicyName[]) {
   const plain = await newDevice(opened);
   const device = policy === "plain" ? plain : harden(plain, policies[policy]);
@@ -101,24 +110,34 @@ for (const policy of Object.keys(policies) as PolicyName[]) {
       ]);
     for (let i = 0; i < 3; i++) await run();
   }
-  const host: HostTimes[] = [];
-  for (let i = 0; i < runs; i++) host.push(await run());
-  const whole: NativeRun[] = [];
-  for (let i = 0; i < runs; i++) whole.push(await native.of(plain, run, false));
-  const split: NativeRun[] = [];
-  for (let i = 0; i < runs; i++) split.push(await native.of(plain, run, true));
+  const sample = async () => ({
+    host: await run(),
+    whole: await native.of(plain, run, false),
+    split: await native.of(plain, run, true),
+  });
+  devices.push({ policy, device, run: sample });
+}
+const samples = await takeTurns(
+  devices[0]!.device,
+  devices.map(({ run }) => run),
+  { rounds: runs },
+);
+const rows: Row[] = [];
+for (const [i, { policy, device }] of devices.entries()) {
+  const all = samples[i]!;
+  const medianOf = (of: (sample: Sample) => number) => median(all.map(of));
   rows.push({
     policy,
     host: {
-      encoding: median(host.map(({ encoding }) => encoding)),
-      submission: median(host.map(({ submission }) => submission)),
-      waiting: median(host.map(({ waiting }) => waiting)),
+      encoding: medianOf(({ host }) => host.encoding),
+      submission: medianOf(({ host }) => host.submission),
+      waiting: medianOf(({ host }) => host.waiting),
     },
-    span: median(whole.map(({ span }) => span)),
+    span: medianOf(({ whole }) => whole.span),
     commands: new Map(
-      [...split[0]!.times].map(([name, { count }]) => [
+      [...all[0]!.split.times].map(([name, { count }]) => [
         name,
-        { count, milliseconds: median(split.map(({ times }) => times.get(name)?.milliseconds ?? 0)) },
+        { count, milliseconds: medianOf(({ split }) => split.times.get(name)?.milliseconds ?? 0) },
       ]),
     ),
   });
@@ -127,8 +146,8 @@ for (const policy of Object.keys(policies) as PolicyName[]) {
     console.log(`${checks} checks, ${snapshots.taken} snapshots in all runs`);
     for (const { kernel, sums } of kernels) if (sums!.checked > 0) console.log(kernel, JSON.stringify(sums));
   }
-  plain.destroy();
 }
+for (const { device } of devices) device.destroy();
 console.log(opened.choice.description);
 console.log(alignColumns([["kernel", "configuration", "gaps"], ...configurations]));
 const number = (milliseconds: number) => milliseconds.toFixed(3);

@@ -2,12 +2,13 @@
  * Multiplies matrices of f16 in subgroup matrices with sums of f32: on a plain device, under
  * redundancy, and with checks by algebra. Compares products, and strikes values of the kernel.
  *
- *   node research/dist/scripts/matrixProducts.js [--size 2048] [--seconds 3] [--dispatches 20]
+ *   node research/dist/scripts/matrixProducts.js [--size 2048] [--seconds 9] [--dispatches 20]
  *       [--faults 300] [--limit 60] [--validate] [--json FILE]
  *
- * `--seconds` are those of each device. No further fault is injected after `--limit` seconds. Ends
- * with an error if a product is wrong, or if a dispatch without a fault is not checked, repaired or
- * refuted. With `--validate`, Dawn's null backend judges all texts, and nothing is computed.
+ * The devices take turns for `--seconds`. No further fault is injected after `--limit` seconds.
+ * Ends with an error if a product is wrong, or if a dispatch without a fault is not checked,
+ * repaired or refuted. With `--validate`, Dawn's null backend judges all texts, and nothing is
+ * computed.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -16,13 +17,14 @@ import { algebra } from "belay-gpu/algebra";
 import { limitsOf } from "belay-gpu/internal/runtime/requestFullDevice";
 import { createGpu, destroyDevices } from "belay-node/internal/gpu";
 import { median } from "simple-statistics";
+import { takeTurns } from "../bench/measuring/takeTurns.ts";
 import { bindBuffers, readBuffers, resultBuffer, uploadBuffer } from "../workloads/buffers.ts";
 import { randomBelow, randomWord } from "../workloads/random.ts";
 
 const { values: flags } = parseArgs({
   options: {
     size: { type: "string", default: "2048" },
-    seconds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "9" },
     dispatches: { type: "string", default: "20" },
     faults: { type: "string", default: "300" },
     limit: { type: "string", default: "60" },
@@ -108,12 +110,14 @@ class Program {
   readonly #pipeline: GPUComputePipeline;
   readonly #group: GPUBindGroup;
   readonly #product: GPUBuffer;
+  readonly #word: GPUBuffer;
 
   constructor(device: GPUDevice) {
     const module = device.createShaderModule({ code: source });
     this.#device = device;
     this.#pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
     this.#product = resultBuffer(device, 4 * size * size);
+    this.#word = resultBuffer(device, 4);
     const [a, b] = factors.map((each) => uploadBuffer(device, new Uint32Array(each.buffer)));
     this.#group = bindBuffers(device, this.#pipeline, a!, b!, this.#product);
   }
@@ -133,21 +137,15 @@ class Program {
     return new Float32Array(await readBuffers(this.#device, this.#product));
   }
 
-  /** Returns the median time of a dispatch in milliseconds, from submissions to a mapped result. */
+  /** Returns the time of a dispatch in milliseconds, from submissions to a mapped result. */
   async time(): Promise<number> {
-    const result = resultBuffer(this.#device, 4);
-    const times: number[] = [];
-    const last = performance.now() + 1000 * Number(flags.seconds);
-    for (let i = 0; i < 5 || performance.now() < last; i++) {
-      const start = performance.now();
-      this.submit(dispatches);
-      const encoder = this.#device.createCommandEncoder();
-      encoder.copyBufferToBuffer(this.#product, 0, result, 0, 4);
-      this.#device.queue.submit([encoder.finish()]);
-      await readBuffers(this.#device, result);
-      if (i >= 2) times.push((performance.now() - start) / dispatches);
-    }
-    return median(times);
+    const start = performance.now();
+    this.submit(dispatches);
+    const encoder = this.#device.createCommandEncoder();
+    encoder.copyBufferToBuffer(this.#product, 0, this.#word, 0, 4);
+    this.#device.queue.submit([encoder.finish()]);
+    await readBuffers(this.#device, this.#word);
+    return (performance.now() - start) / dispatches;
   }
 }
 
@@ -190,16 +188,23 @@ if (flags.validate) {
   Object.assign(found, { redundancy, sums, reasons: diagnostics.map(({ message }) => message) });
   isSound = !diagnostics.some(({ code }) => code === "BELAY340");
 } else {
-  const plain = new Program(await newDevice());
-  const expected = await plain.run();
-  const error = errorOf(expected);
-  const times = { plain: await plain.time() };
-  Object.assign(found, { error, times });
+  const plain = await newDevice();
+  const programs = [new Program(plain)];
+  const expected = await programs[0]!.run();
+  found.error = errorOf(expected);
+  const hardened = [];
   for (const [name, policy] of Object.entries({ redundant, checked })) {
     const device = harden(await newDevice(), policy);
     const program = new Program(device);
+    programs.push(program);
     const isSame = (await program.run()).every((x, i) => x === expected[i]);
-    Object.assign(times, { [name]: await program.time() });
+    hardened.push({ name, device, isSame });
+  }
+  const runs = programs.map((program) => () => program.time());
+  const samples = await takeTurns(plain, runs, { rounds: 3, seconds: Number(flags.seconds) });
+  const [ofPlain, ofRedundant, ofChecked] = samples.map(median);
+  found.times = { plain: ofPlain, redundant: ofRedundant, checked: ofChecked };
+  for (const { name, device, isSame } of hardened) {
     const { faults, giveUps } = await device.belay.report();
     const { dispatches: count, sums, diagnostics } = await kernelOf(device);
     const reasons = diagnostics.map(({ message }) => message);

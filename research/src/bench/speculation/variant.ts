@@ -6,7 +6,7 @@ import type { Moved } from "belay-speculate/internal/engine/transfer/downloads";
 import { type ResidentArray, resident } from "belay-speculate/internal/engine/transfer/resident";
 import type { Argument } from "../../workloads/loops/loopProgram.ts";
 import type { Attempt, TimedRuns } from "../measuring/attempt.ts";
-import { GpuLoad } from "./gpuLoad.ts";
+import { GpuLoad } from "../measuring/gpuLoad.ts";
 import type { Executor, ProgramRuns, SpeculatedFunction, WarmUp } from "./programRuns.ts";
 import { type Kind, type Variant, variants } from "./variants.ts";
 

@@ -38,6 +38,21 @@ export class RunnableDispatch {
     return this.#buffers.get(keyOf(of))!;
   }
 
+  /** The buffer of the first variable to which the kernel may store. */
+  get output(): GPUBuffer {
+    const point = /@group\((\d+)\) *@binding\((\d+)\) *var<storage, *read_write>/;
+    const [, group, binding] = point.exec(this.#dispatch.source)!;
+    return this.bufferAt({ group: Number(group), binding: Number(binding) });
+  }
+
+  /** Fills the storage buffers with numbers that look random, and are the same each time. */
+  fillAll(): void {
+    for (const { group, binding, uniform } of this.#dispatch.bindings) {
+      let i = binding * 1000;
+      if (!uniform) this.fill({ group, binding }, () => Math.sin(1 + i++ * 12.9898));
+    }
+  }
+
   /** Fills a buffer with numbers. Repeats a pattern where it is long. */
   fill(of: BindingPoint, next: () => number): void {
     const buffer = this.bufferAt(of);
