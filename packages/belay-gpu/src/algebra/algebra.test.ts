@@ -16,6 +16,7 @@ import type { Policy } from "../runtime/context/policy.ts";
 import { harden } from "../runtime/harden.ts";
 import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { CheckedDispatch, SumsChecking, SumsCheckStarter } from "../runtime/recording/sumsChecking.ts";
+import { overlaidMembersOf } from "../runtime/webgpu/overlaidMembers.ts";
 import type { PassCommands, SetGroup } from "../runtime/webgpu/passCommands.ts";
 import { algebra } from "./algebra.ts";
 
@@ -377,6 +378,31 @@ describe("checks by algebra on a hardened device", () => {
       [0, expect.not.stringMatching("none")],
       [1, expect.not.stringMatching("none")],
     ]);
+  });
+
+  it("has three native commands for the kernel, and three for each step of the check", async () => {
+    const device = await hardened({ redundancy: "intra+lds" });
+    const program = new Program(device, product);
+    const double = doublingOf(device, [new Program(device, product).output]);
+    // The kernel under redundancy leaves a bind group for its report.
+    const run = () =>
+      program.run((pass) => {
+        double(pass);
+        program.encode(pass);
+      });
+    await run();
+    const native = overlaidMembersOf((await sharedDevice()).createCommandEncoder().beginComputePass());
+    const [pipelines, groups, dispatches] = [
+      vi.spyOn(native, "setPipeline"),
+      vi.spyOn(native, "setBindGroup"),
+      vi.spyOn(native, "dispatchWorkgroups"),
+    ];
+    await run();
+    expect(pipelines).toHaveBeenCalledTimes(1 + 3);
+    expect(groups).toHaveBeenCalledTimes(2 + 3);
+    expect(dispatches).toHaveBeenCalledTimes(1 + 3);
+    const { kernels } = await device.belay.report();
+    expect(kernels.map(({ sums }) => sums!.checked)).toEqual([2, 0]);
   });
 
   it("releases wrong results if nothing checks them", async () => {

@@ -71,6 +71,8 @@ interface PreparedDispatch {
   readonly prepared: Prepared;
   readonly groups: ProgramGroups;
   readonly isSequential: boolean;
+  /** True if the program has set each bind group that the kernel uses. */
+  readonly isComplete?: boolean;
   readonly workgroups: Workgroups;
 }
 
@@ -92,6 +94,8 @@ class ComputePass implements EncodingPoint {
   #alone: Prepared | undefined;
   /** True if the pipeline is set, and no dispatch has used it yet. */
   #isPipelineUnused = false;
+  /** The pipeline that is not encoded until it is known if its dispatch is checked by algebra. */
+  #waiting: PipelineRecord | undefined;
   /** The indices of the bind groups that are set and that no dispatch has used yet, as bits. */
   #unusedGroups = 0;
   /** The sums of the dispatch that is being encoded. */
@@ -137,10 +141,18 @@ class ComputePass implements EncodingPoint {
     if (this.#pipeline?.record === pipeline) return;
     // The device may reject an earlier pipeline or bind group, on which no dispatch depends.
     if (this.#isPipelineUnused) this.record.isUnusual = true;
+    this.#setWaiting();
     this.#isPipelineUnused = true;
-    this.#commands.setPipeline(pipeline.variant(0).pipeline);
+    this.#waiting = pipeline;
+    if (!this.#parts.algebra || !pipeline.kernel) this.#setWaiting();
     this.#reset();
     this.#pipeline = new BoundPipeline(pipeline, this.#groups, this.#parts.bindGroups);
+  }
+
+  /** Encodes the pipeline that waits. */
+  #setWaiting(): void {
+    if (this.#waiting) this.#commands.setPipeline(this.#waiting.variant(0).pipeline);
+    this.#waiting = undefined;
   }
 
   setBindGroup(index: number, set: ProgramGroup): void {
@@ -183,6 +195,7 @@ class ComputePass implements EncodingPoint {
 
   end(): void {
     if (this.#isPipelineUnused || this.#unusedGroups !== 0) this.record.isUnusual = true;
+    this.#setWaiting();
     this.#setUnused();
     this.#parts.memory.endPass(this);
     this.record.addGroups(this.#commands.added);
@@ -207,6 +220,7 @@ class ComputePass implements EncodingPoint {
     this.#isRejected ??= own?.isTooSmall ?? false;
     if (!own || !this.#isRejected) return false;
     this.record.isUnusual = true;
+    this.#setWaiting();
     this.#commands.use(own.record.plain, this.#groups);
     return true;
   }
@@ -218,6 +232,9 @@ class ComputePass implements EncodingPoint {
     }
     const own = this.#pipeline;
     const checked = own && this.#parts.algebra?.checkOf(own, grid, this.#uniformWords());
+    // Variants of the pipeline take its place.
+    if (checked) this.#waiting = undefined;
+    else this.#setWaiting();
     const runs = checked ? this.#chooseAgain(own, checked) : this.#choose(grid);
     // WebGPU validation rejects a dispatch without a pipeline.
     if (!runs) {
@@ -247,6 +264,7 @@ class ComputePass implements EncodingPoint {
 
   dispatchIndirect(buffer: GPUBuffer, offset: number): void {
     this.record.isUnusual = true;
+    this.#setWaiting();
     const runs = this.#setRejected() ? undefined : this.#choose();
     if (!runs) {
       this.#commands.dispatchWorkgroupsIndirect(buffer, offset);
@@ -382,7 +400,7 @@ class ComputePass implements EncodingPoint {
     this.#alone = prepared;
     this.record.addAlone(prepared.use);
     const groups = this.#groups;
-    const alone = () => this.#run({ prepared, groups, isSequential: false, workgroups });
+    const alone = () => this.#run({ prepared, groups, isSequential: false, isComplete: true, workgroups });
     // The program may set other bind groups before work runs again.
     checked.run(this.#commands, alone, encoding(this.#parts, { ...repairing, groups: [...groups] }));
     const { bound } = repairing.prepared;
@@ -430,11 +448,11 @@ const encoding = (parts: PassParts, dispatch: PreparedDispatch) => (commands: Pa
 function encode(
   commands: PassCommands,
   { counter, sequentialReplicas }: PassParts,
-  { prepared: { runs, variant, bound }, groups, isSequential, workgroups }: PreparedDispatch,
+  { prepared: { runs, variant, bound }, groups, isSequential, isComplete, workgroups }: PreparedDispatch,
 ): void {
   const { kernel } = runs;
   const dispatch = () => {
-    commands.use(variant.pipeline, bound?.groups ?? groups);
+    commands.use(variant.pipeline, bound?.groups ?? groups, isComplete);
     if ("buffer" in workgroups) commands.dispatchWorkgroupsIndirect(workgroups.buffer, workgroups.offset);
     else commands.dispatchWorkgroups(workgroups);
   };

@@ -165,10 +165,13 @@ export class PassCommands {
     this.added.add(group);
   }
 
-  /** Sets the pipeline and the bind groups that are not set already, and no others. */
-  use(pipeline: GPUComputePipeline, groups: SetGroups): void {
+  /**
+   * Sets the pipeline and the bind groups that are not set already, and no others. With
+   * `isComplete`, the pipeline uses none of the others, so they may stay set.
+   */
+  use(pipeline: GPUComputePipeline, groups: SetGroups, isComplete = false): void {
     if (this.#pipeline !== pipeline) this.setPipeline(pipeline);
-    const count = Math.max(groups.length, this.#groups.length);
+    const count = isComplete ? groups.length : Math.max(groups.length, this.#groups.length);
     for (let index = 0; index < count; index++) this.ensure(index, groups[index] ?? noGroup);
   }
 
