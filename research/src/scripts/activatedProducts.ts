@@ -1,38 +1,36 @@
 /**
  * Strikes own products of matrices with an activation in the same kernel, under checks by algebra.
  *
- *   node research/dist/scripts/activatedProducts.js [--size 256] [--faults 2000] [--limit 400]
- *       [--json FILE]
+ *   node research/dist/scripts/activatedProducts.js [--size 256] [--activations relu,gelu]
+ *       [--faults 2000] [--limit 400] [--json FILE]
  *
- * Each product is struck with `--faults` single bits while it runs alone. `--limit` is in seconds.
- * The script fails if an error beyond twice the bound is silent though no other result is wrong.
+ * The products have `--activations`, by default all that the device can compute. Each product is
+ * struck with `--faults` single bits while it runs alone. `--limit` is in seconds. The script fails
+ * if an error beyond twice the bound is silent though no other result is wrong.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { type HardenedDevice, harden, type Policy } from "belay-gpu";
 import { algebra } from "belay-gpu/algebra";
+import { f16Format } from "belay-gpu/internal/reference/floatFormat";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { readBuffers } from "../workloads/buffers.js";
-import {
-  type Activation,
-  activatedProduct,
-  activationNames,
-  activations,
-} from "./sumsOfProducts/activations.js";
+import { activatedProduct, activations, activationsOn } from "./sumsOfProducts/activations.js";
 import { RunnableDispatch } from "./sumsOfProducts/runnableDispatch.js";
 
 const { values: flags } = parseArgs({
   options: {
     size: { type: "string", default: "256" },
+    activations: { type: "string" },
     faults: { type: "string", default: "2000" },
     limit: { type: "string", default: "400" },
     json: { type: "string" },
   },
 });
 
-const opened = await openGpu();
+const opened = await openGpu({ nvidiaHalves: true });
 const { close, choice } = opened;
 const freshDevice = () => newDevice(opened);
 const start = performance.now();
@@ -45,7 +43,8 @@ const isLate = () => performance.now() - start > 1000 * Number(flags.limit);
 const outcomes = ["injected", "masked", "repaired", "below", "several", "beyond", "refuted"] as const;
 
 const struck: Record<string, Outcomes> = {};
-for (const activation of activationNames) if (!isLate()) struck[activation] = await strike(activation);
+const chosen = flags.activations?.split(",") ?? activationsOn(await freshDevice());
+for (const activation of chosen) if (!isLate()) struck[activation] = await strike(activation);
 console.log(choice.description);
 console.log(
   alignColumns([
@@ -62,8 +61,12 @@ if (Object.values(struck).some(({ beyond }) => beyond > 0)) process.exitCode = 1
 
 type Outcomes = Record<(typeof outcomes)[number], number>;
 
+/** Returns the numbers in f16 of a buffer. */
+const halvesIn = (bytes: ArrayBuffer): Float32Array =>
+  Float32Array.from(new Uint16Array(bytes), (each) => f16Format.fromBits(each));
+
 /** Strikes single bits of an own product that runs alone. */
-async function strike(activation: Activation): Promise<Outcomes> {
+async function strike(activation: string): Promise<Outcomes> {
   const policy: Policy = {
     algebra: algebra({ leastMultiplications: 0, searchesAtOnce: true }),
     injectFaults: true,
@@ -80,7 +83,8 @@ async function strike(activation: Activation): Promise<Outcomes> {
     runnable.encode(pass);
     pass.end();
     device.queue.submit([encoder.finish()]);
-    return new Float32Array(await readBuffers(device, runnable.output));
+    const read = await readBuffers(device, runnable.output);
+    return activations[activation]!.isHalf ? halvesIn(read) : new Float32Array(read);
   };
   const expected = await run();
   const alone = device.belay.faultSites().find(({ kernel }) => kernel.includes(" alone"))!;
@@ -114,7 +118,7 @@ async function strike(activation: Activation): Promise<Outcomes> {
       Object.is(each, expected[i]) ? [] : [Math.abs(each - expected[i]!)],
     );
     const { kernels } = await device.belay.report();
-    const bound = 2 * activations[activation].slope * kernels[0]!.sums!.bound;
+    const bound = 2 * activations[activation]!.slope * kernels[0]!.sums!.bound;
     // A NaN is no error up to the bound.
     const isBelow = errors.every((each) => each <= bound);
     if (errors.length > 0) counts[isBelow ? "below" : errors.length > 1 ? "several" : "beyond"]++;

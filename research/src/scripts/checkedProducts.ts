@@ -7,7 +7,7 @@
  *       [--side 1024] [--dispatches 20] [--submissions 1] [--seconds 2] [--least 0] [--only TEXT]
  *       [--limit 480] [--json FILE]
  *
- * The dispatches are captured from the own product of matrices, also with relu and gelu of each sum
+ * The dispatches are captured from the own product of matrices, also with activations of each sum
  * for `--activated` sizes, and from operations of TensorFlow.js. A run makes so many
  * `--submissions` of `--dispatches` of one kind each, and maps a result after the last one. The
  * three devices take turns. `--seconds` are those of each dispatch. `--least` is the checker's
@@ -20,7 +20,7 @@ import { parseArgs } from "node:util";
 import { alignColumns } from "belay-cli/internal/shared/terminal/table";
 import { openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
-import { activatedProduct, activationNames } from "./sumsOfProducts/activations.js";
+import { activatedProduct, activationsOn } from "./sumsOfProducts/activations.js";
 import { capturedProducts } from "./sumsOfProducts/products.js";
 import { compareProtections } from "./sumsOfProducts/protections.js";
 
@@ -40,7 +40,7 @@ const { values: flags } = parseArgs({
 });
 const numbersIn = (list: string) => list.split(",").filter(Boolean).map(Number);
 
-const opened = await openGpu();
+const opened = await openGpu({ nvidiaHalves: true });
 const { close, choice } = opened;
 const freshDevice = () => newDevice(opened);
 const names = new RegExp(flags.only);
@@ -49,7 +49,7 @@ const names = new RegExp(flags.only);
 async function* programs() {
   yield* capturedProducts(freshDevice, numbersIn(flags.sizes), Number(flags.side), names);
   for (const size of numbersIn(flags.activated))
-    for (const activation of activationNames) {
+    for (const activation of activationsOn(await freshDevice())) {
       const program = `own product, ${size}, ${activation}`;
       if (names.test(program))
         yield { program, dispatch: await activatedProduct(freshDevice, size, activation) };

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import {
   addedProduct,
+  batchedProduct,
   convolution,
   mixedValues,
   type ProductKernel,
@@ -174,7 +175,12 @@ describe("checks by algebra on a hardened device", () => {
   /**
    * Arms faults in the kernel that runs alone, one at a time. Returns the numbers of wrong results.
    */
-  async function strikeAll(device: HardenedDevice, kernel: ProductKernel, every: number): Promise<number[]> {
+  async function strikeAll(
+    device: HardenedDevice,
+    kernel: ProductKernel,
+    every: number,
+    workgroup: readonly [number, number, number] = [0, 0, 0],
+  ): Promise<number[]> {
     const program = new Program(device, kernel);
     const expected = await program.run();
     expect(expected).toEqual(await expectedOf(kernel));
@@ -189,7 +195,7 @@ describe("checks by algebra on a hardened device", () => {
         kernel: alone.kernel,
         site: id,
         effect,
-        workgroup: [0, 0, 0],
+        workgroup,
         localIndex: 2,
         replica: 0,
         fuel: 10_000,
@@ -235,6 +241,17 @@ describe("checks by algebra on a hardened device", () => {
     expect(messages).toHaveLength(sums!.repaired);
     for (const each of messages) expect(each).toMatch(/^kernel "main" computed wrong sums: weighted results/);
     expect((await device.belay.report()).replays).toBe(isDeferred ? sums!.repaired : 0);
+  });
+
+  it("releases no wrong results of workgroups past the matrix", async () => {
+    const kernel = { ...plainProduct(16, 16, 10), grid: [4, 3, 1] as const };
+    const device = await hardened({ injectFaults: true });
+    const wrong = await strikeAll(device, kernel, 1, [3, 1, 0]);
+    expect(wrong.filter((each) => each > 0)).toEqual([]);
+    const { sums } = await kernelOf(device);
+    expect(sums).toMatchObject({ checked: wrong.length + 1, undecided: 0, refuted: 0 });
+    // A lane that misses its guard adds a result of another row.
+    expect(sums!.repaired).toBeGreaterThan(0);
   });
 
   const policies = [{}, { onFault: "throw" }, { memory: "secded32" }, { memory: "checksum" }] as const;
@@ -741,6 +758,9 @@ describe("checks by algebra on a hardened device", () => {
     });
   });
 
+  /** A result that needs a number whose address has no pattern. */
+  const scattered = "max(sum, -100.0) + a[(id.x * id.x) % 13u]";
+
   describe("of activated products", () => {
     /** Returns a kernel that stores a function of its sums. */
     function activated(kernel: ProductKernel, value: string, functions = ""): ProductKernel {
@@ -750,6 +770,19 @@ describe("checks by algebra on a hardened device", () => {
 
     const gelu = "0.5 * sum * (1.0 + tanh(0.7978845608 * (sum + 0.044715 * sum * sum * sum)))";
     const leaky = "fn leaky(x: f32) -> f32 { let scaled = 0.01 * x; return select(scaled, x, x > 0.0); }";
+    /** Returns a product whose results also depend on a buffer with a number for each result. */
+    function besides(kernel: ProductKernel, value: string): ProductKernel {
+      const { source, buffers, ...others } = activated(kernel, value);
+      const [count] = buffers.slice(-1);
+      const declaration = `@group(0) @binding(${buffers.length}) var<storage, read> beside: array<f32>;\n`;
+      return { ...others, source: declaration + source, buffers: [...buffers, count!] };
+    }
+
+    const swish = "fn swish(x: f32) -> f32 { let s = 1.0 / (1.0 + exp(-x)); return x * s; }";
+    const residual = besides(product, "max(sum, 0.0) + beside[id.y * n + id.x]");
+    const prelu = besides(product, "select(beside[id.x] * sum, sum, sum > 0.0)");
+    const biased = batchedProduct(3, 9, 5, 10);
+    const batches = { ...biased, source: biased.source.replace("= sum + 0.5 * bias[id.x];", "= sum;") };
     const activations = [
       activated(product, "max(sum, 0.0)"),
       activated(product, "clamp(sum, -6.0, 6.0)"),
@@ -759,6 +792,19 @@ describe("checks by algebra on a hardened device", () => {
       activated(product, "round(0.5 * sum)"),
       activated(convolution(image), "max(sum, 0.0)"),
       activated(plainProduct(19, 21, 10), "select(sum, 0.0, !(sum > 0.0))"),
+      activated(product, "max(2.5 * sum + 0.5, 0.0) * 3.0"),
+      activated(product, "sum + 1.0"),
+      activated(product, "mix(a[0], max(sum, 0.0), 0.3)"),
+      activated(product, "swish(sum)", swish),
+      activated(product, "select(exp(sum) - 1.0, sum, sum > 0.0)"),
+      activated(product, "smoothstep(-3.0, 3.0, sum)"),
+      activated(product, "quantizeToF16(max(sum, 0.0))"),
+      activated(product, "f32(i32(0.25 * sum))"),
+      residual,
+      prelu,
+      besides(product, "fma(beside[id.x], max(sum, 0.0), beside[id.y] + b[id.x])"),
+      besides(convolution(image), "max(sum, 0.0) + beside[id.x]"),
+      activated(batches, "max(sum, 0.0) + bias[id.x]"),
     ];
 
     /** A product whose invocations store two results, each after a sum of its own. */
@@ -782,7 +828,27 @@ describe("checks by algebra on a hardened device", () => {
 }`,
     };
 
-    it.each([...activations, twoStores])(
+    /** A product of vectors of four, whose components are stored singly. */
+    const components: ProductKernel = {
+      name: "components of a vector",
+      grid: [2, 3, 1],
+      buffers: [{ numbers: 9 * 10 }, { numbers: 10 * 20 }, { numbers: 9 * 20 }],
+      source: `@group(0) @binding(0) var<storage, read> a: array<f32>;
+@group(0) @binding(1) var<storage, read> b: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> c: array<f32>;
+@compute @workgroup_size(4, 4) fn main(@builtin(global_invocation_id) id: vec3u) {
+  if (id.x >= 5u || id.y >= 9u) { return; }
+  var sums = vec4f();
+  for (var i = 0u; i < 10u; i++) { sums += a[id.y * 10u + i] * b[i * 5u + id.x]; }
+  let results = max(sums, vec4f(0.0)) * 0.5;
+  let at = id.y * 20u + 4u * id.x;
+  c[at] = results.x;
+  c[at + 1u] = results[1];
+  for (var i = 2u; i < 4u; i++) { c[at + i] = results[i]; }
+}`,
+    };
+
+    it.each([...activations, twoStores, components])(
       "are made of the sums and of their function: $name",
       async (kernel) => void (await checkedTwice(kernel)),
     );
@@ -793,6 +859,9 @@ describe("checks by algebra on a hardened device", () => {
       ["with a code for memory", activations[1]!, { memory: "secded32" }],
       ["of a convolution", activations[6]!, {}],
       ["with two stores of results", twoStores, { redundancy: "intra-lds" }],
+      ["with a residual", residual, {}],
+      ["with a slope from a buffer", prelu, { onFault: "throw" }],
+      ["in components of a vector", components, {}],
     ] as const)("compute faulty results again: %s", async (_, kernel, policy) => {
       const device = await hardened({ ...policy, injectFaults: true });
       const wrong = await strikeAll(device, kernel, 3);
@@ -845,7 +914,7 @@ describe("checks by algebra on a hardened device", () => {
       return wrong;
     }
 
-    const compared = "word == functions[at]";
+    const compared = "word == stored";
 
     it("find faults in the function", async () => {
       const device = await hardened({ injectFaults: true });
@@ -879,6 +948,7 @@ describe("checks by algebra on a hardened device", () => {
       ["another function", `select(max(sum, 0.0), 2.0 * sum, ${isOdd})`, "true"],
       ["other sums", `max(select(sum, 2.0 * sum, ${isOdd}), 0.0)`, "true"],
       ["no result", "max(sum, 0.0)", `!(${isOdd})`],
+      ["another number beside its sum", `max(sum, 0.0) + a[select(id.y, 7u, ${isOdd})]`, "true"],
     ])("leave it to redundancy where a workgroup that was not sampled has %s", async (_, value, stores) => {
       const other = activated(tiledProduct(96, 160, 9), value);
       const source = other.source.replace("id.y < m) { c[", `id.y < m && ${stores}) { c[`);
@@ -898,13 +968,28 @@ describe("checks by algebra on a hardened device", () => {
       "cut(sum)",
       "fn cut(x: f32) -> f32 { if (x < 0.0) { return 0.0; } return x; }",
     );
-    const residual = { ...activated(product, "max(sum, 0.0) + a[id.x]") };
+    const dependent = "its control or its addresses depend on the data";
     it.each([
-      ["branches where its activation does", branching, "its control or its addresses depend on the data"],
+      ["branches where its activation does", branching, dependent],
       [
-        "adds numbers after its activation",
-        residual,
+        "adds numbers without a pattern after its activation",
+        activated(product, scattered),
+        "the numbers beside its sums have no pattern",
+      ],
+      [
+        "adds many numbers after its activation",
+        activated(product, "max(sum, 0.0) + a[0] + a[1] + a[2] + a[3] + a[4]"),
         "its results are no sums of products, or too long ones",
+      ],
+      [
+        "loads from more buffers than a check can have",
+        besides(batches, "max(sum + bias[id.x], 0.0) + beside[id.x]"),
+        "these sums cannot be checked: 9 storage buffers are needed",
+      ],
+      [
+        "loads from an address that depends on its sum",
+        activated(product, "max(sum, 0.0) + a[u32(max(sum, 0.0))]"),
+        dependent,
       ],
     ])("are not made of a kernel that %s", async (_, kernel, reason) => {
       const device = await hardened();
@@ -1056,7 +1141,7 @@ fn passing(sum: f32, x: f32) -> f32 { return (sum + x) - x; }`,
 
     it("are replaced by redundancy in kernels without sums, with a warning if the policy asks", async () => {
       const device = await hardened({ redundancy: "algebra", strict: true });
-      const kernel = { ...product, source: product.source.replace("= sum;", "= sum + exp(a[0]);") };
+      const kernel = { ...product, source: product.source.replace("= sum;", `= ${scattered};`) };
       await new Program(device, kernel).run();
       const { redundancy, sums, diagnostics } = await kernelOf(device);
       expect([redundancy, sums!.checked]).toEqual(["intra+lds", 0]);
@@ -1169,8 +1254,7 @@ fn passing(sum: f32, x: f32) -> f32 { return (sum + x) - x; }`,
     const device = await hardened({ injectFaults: true, retries: 1 });
     const messages = messagesOf(device);
     const program = new Program(device, product);
-    const value = "= max(sum, -100.0) + a[0];";
-    const source = product.source.replace("fn main(", "fn other(").replace("= sum;", value);
+    const source = product.source.replace("fn main(", "fn other(").replace("= sum;", `= ${scattered};`);
     const other = new Program(device, { ...product, source });
     const both = (pass: GPUComputePassEncoder) => [program, other].map((each) => each.encode(pass));
     const expected = await program.run(both);

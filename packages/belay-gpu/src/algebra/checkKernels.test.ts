@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkKernels, workOfCheck } from "./checkKernels.ts";
-import type { Dimension, Operand, SumsOfProducts } from "./sumsOfProducts.ts";
+import type { Operand } from "./operand.ts";
+import type { Dimension, SumsOfProducts } from "./sumsOfProducts.ts";
 
 const operand = (binding: number, name: string): Operand => ({
   of: { group: 0, binding },

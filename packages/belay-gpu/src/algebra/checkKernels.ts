@@ -8,8 +8,9 @@
  */
 import { reportWords as kernelReportWords } from "../compiler/contract.ts";
 import type { Activation } from "./activations.ts";
-import type { Dimension, Operand, SumsOfProducts } from "./sumsOfProducts.ts";
-import { bitsOf, textOf as float, isPacked } from "./symbols.ts";
+import type { Operand } from "./operand.ts";
+import type { Dimension, SumsOfProducts } from "./sumsOfProducts.ts";
+import { bitsOf, type Format, textOf as float, isPacked } from "./symbols.ts";
 
 /** The columns that one weighted sum stands for. More cost less, and hide larger errors. */
 const blockColumns = 64;
@@ -150,6 +151,7 @@ export function checkKernels(
   const { output, first: firstResult, count } = sums;
   const added = inPlace ? undefined : sums.added;
   const perWord = output.format === "f16" ? 2 : 1;
+  const others = buffersOf(activation, sums);
   const { scale } = sums;
   /** Writes the address of the right factor of a term and a column, or that of its scale. */
   const addressAt = (operand: "right" | "scale", term: string, column: string) =>
@@ -282,7 +284,7 @@ fn combine(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: ve
       : ""
   }
 }`;
-  const source = `
+  const source = `${activation && usesHalves(activation) ? "enable f16;" : ""}
 ${declarationOf(sums.left, 0, "left")}
 ${declarationOf(sums.right, 1, "right")}
 ${declarationOf(output, 2, "results")}
@@ -296,6 +298,7 @@ struct Draw { seed: u32, own: u32 }
 ${decides ? "@group(0) @binding(7) var<storage, read_write> skipped: array<u32>;" : ""}
 ${scale ? declarationOf(scale, 8, "scales") : ""}
 ${activation ? "@group(0) @binding(9) var<storage, read> functions: array<u32>;" : ""}
+${others.map((each, i) => declarationOf(each, firstOther + i, `other${i}`)).join("\n")}
 
 const terms = ${terms}u;
 const rows = ${rowCount}u;
@@ -318,14 +321,7 @@ fn rightAt(at: u32) -> f32 { return ${loadOf(sums.right, "right", "at")}; }
 ${scale ? `fn scaleAt(at: u32) -> f32 { return ${loadOf(scale, "scales", "at")}; }` : ""}
 ${
   activation
-    ? `fn activated(x: f32) -> f32 { ${activation.text} }
-/** Returns a sum; a number that no bound reaches if its function is not the stored one. */
-fn resultAt(at: u32) -> f32 {
-  let x = results[at];
-  let word = bitcast<u32>(activated(x));
-  return select(0x1.fffffep+127f, x, word == functions[at] || (isNan(word) && isNan(functions[at])));
-}
-fn isNan(word: u32) -> bool { return (word & 0x7fffffffu) > 0x7f800000u; }`
+    ? activatedResults(activation, sums)
     : `fn resultAt(at: u32) -> f32 { return ${loadOf(output, "results", "at")}; }`
 }
 ${added ? `fn addedAt(at: u32) -> f32 { return ${float(sums.addedScale)} * ${loadOf(added, "added", "at")}; }` : ""}
@@ -513,6 +509,55 @@ ${each(perWord, (i) => `  if (${perWord}u * n + ${i}u >= ${firstResult}u && ${pe
   };
 }
 
+/** The binding of the first buffer with numbers beside sums. */
+export const firstOther = 10;
+
+/** Returns the names of the buffers that a check of sums loads. */
+const namesOf = ({ left, right, added, scale }: SumsOfProducts): Map<string, string> =>
+  new Map([
+    [keyOf(left), "left"],
+    [keyOf(right), "right"],
+    ...(added ? [[keyOf(added), "added"] as const] : []),
+    ...(scale ? [[keyOf(scale), "scales"] as const] : []),
+  ]);
+
+/** Returns the further buffers that an activation loads, each once. */
+export function buffersOf(activation: Activation | undefined, sums: SumsOfProducts): Operand[] {
+  const names = namesOf(sums);
+  const others = (activation?.others ?? []).filter((each) => !names.has(keyOf(each)));
+  return [...new Map(others.map((each) => [keyOf(each), each])).values()];
+}
+
+const keyOf = ({ of: { group, binding }, format }: Operand) => `${group} ${binding} ${elementOf(format)}`;
+
+/** Returns true if a function computes in f16. */
+const usesHalves = ({ format, text }: Activation): boolean => format === "f16" || text.includes("f16(");
+
+/** Writes the load of a sum, with a look at its function. */
+function activatedResults(activation: Activation, sums: SumsOfProducts): string {
+  const { text, format, others, addresses } = activation;
+  const names = namesOf(sums);
+  for (const [i, each] of buffersOf(activation, sums).entries()) names.set(keyOf(each), `other${i}`);
+  const parameters = others.map((_, i) => `, y${i}: f32`).join("");
+  const loads = others.map((each, i) => {
+    const digits = addresses.digits.map(({ size, steps }) => ({ size, step: steps[i]! }));
+    const at = `${wrapped(addresses.start[i]!)} + ${sumOfDigits(digits, "i")}`;
+    return `, ${loadOf(each, names.get(keyOf(each))!, `(${at})`)}`;
+  });
+  const isHalf = format === "f16";
+  const value = `activated(x${loads.join("")})`;
+  return `fn activated(x: f32${parameters}) -> ${format} { ${text} }
+/** Returns a sum; a number that no bound reaches if its function is not the stored one. */
+fn resultAt(at: u32) -> f32 {
+  let i = at - ${sums.first}u;
+  let x = results[at];
+  let word = bitcast<u32>(${isHalf ? `vec2<f16>(${value}, 0.0h)` : value});
+  let stored = ${isHalf ? "(functions[at / 2u] >> (16u * (at % 2u))) & 0xffffu" : "functions[at]"};
+  return select(0x1.fffffep+127f, x, word == stored || (isNan(word) && isNan(stored)));
+}
+fn isNan(word: u32) -> bool { return ${isHalf ? "(word & 0x7fffu) > 0x7c00u" : "(word & 0x7fffffffu) > 0x7f800000u"}; }`;
+}
+
 /** Returns the workgroups of a grid with at least so many. */
 function gridOf(workgroups: number): readonly [number, number] {
   const y = Math.ceil(workgroups / mostWorkgroups);
@@ -526,8 +571,12 @@ function inCheaperOrder(sums: SumsOfProducts): SumsOfProducts {
   return costOf(other) < costOf(sums) ? other : sums;
 }
 
-/** The multiplications that take as long as a store of a sum and a load of its function. */
+/**
+ * The multiplications that take as long as a store of a sum and a load of its function, and those
+ * that take as long as the load of a number beside it.
+ */
 const activationWork = 64;
+const otherWork = 32;
 
 /**
  * Returns the multiplications of the check of sums, as a fraction of their own. The memory traffic
@@ -535,7 +584,8 @@ const activationWork = 64;
  */
 export function workOfCheck(given: SumsOfProducts, activation?: Activation): number {
   const sums = inCheaperOrder(given);
-  const own = multiplicationsOf(sums) + (activation ? activationWork * sums.count : 0);
+  const ofResult = activation ? activationWork + otherWork * activation.others.length : 0;
+  const own = multiplicationsOf(sums) + ofResult * sums.count;
   return own / (sums.count * countOf(sums.terms));
 }
 
@@ -624,12 +674,21 @@ function addressOf(
   operand: "left" | "right" | "added" | "scale" | "output",
   isVector = false,
 ): string {
+  const digits = all.map((each) => ({ size: each.size, step: each[operand] ?? 0 }));
+  return sumOfDigits(digits, index, isVector);
+}
+
+/** Writes the sum of an index's digits, each times a step. */
+function sumOfDigits(
+  all: readonly { readonly size: number; readonly step: number }[],
+  index: string,
+  isVector = false,
+): string {
   let stride = 1;
-  const parts = all.flatMap((each, i) => {
+  const parts = all.flatMap(({ size, step }, i) => {
     const divided = stride === 1 ? index : `${index} / ${stride}u`;
-    const digit = i === all.length - 1 ? divided : `${divided} % ${each.size}u`;
-    stride *= each.size;
-    const step = each[operand] ?? 0;
+    const digit = i === all.length - 1 ? divided : `${divided} % ${size}u`;
+    stride *= size;
     return step === 0 ? [] : [`(${digit}) * ${wrapped(step)}`];
   });
   if (parts.length === 0) return isVector ? "vec4u()" : "0u";
@@ -653,8 +712,11 @@ function sumOf(count: number, text: (i: number) => string): string {
 const fours = (text: (i: number) => string) => [0, 1, 2, 3].map(text).join(", ");
 
 function declarationOf({ format }: Operand, binding: number, name: string): string {
-  return `@group(0) @binding(${binding}) var<storage, read> ${name}: array<${format === "f32" ? "f32" : "u32"}>;`;
+  return `@group(0) @binding(${binding}) var<storage, read> ${name}: array<${elementOf(format)}>;`;
 }
+
+/** Returns the type by which a buffer of numbers is loaded. */
+const elementOf = (format: Format): string => (format === "f32" ? "f32" : "u32");
 
 /** Writes the load of a number at an address. */
 function loadOf(operand: Operand, name: string, at: string): string {

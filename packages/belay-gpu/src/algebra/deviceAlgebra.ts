@@ -16,10 +16,12 @@ import type { CheckedDispatch, SumsChecking, WordAt } from "../runtime/recording
 import { makeSilently } from "../runtime/webgpu/nativeObjects.ts";
 import type { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
 import type { BufferRange } from "../runtime/webgpu/resources.ts";
-import { workOfCheck } from "./checkKernels.ts";
+import type { Activation } from "./activations.ts";
+import { buffersOf, workOfCheck } from "./checkKernels.ts";
 import { concluding, DispatchCheck, type Findings, type Settled } from "./dispatchCheck.ts";
 import { type FoundSums, type SumsOfProducts, searchSums, type Unrecognized } from "./sumsOfProducts.ts";
 import { SumsPipelines } from "./sumsPipelines.ts";
+import { bitsOf } from "./symbols.ts";
 
 /** The cost of redundancy without a prediction, relative to the dispatch alone. */
 const usualCost = 2;
@@ -87,6 +89,7 @@ interface KnownCall {
 /** Sums with the pipelines that check them, and the variants of the kernel that these check. */
 interface Found {
   readonly sums: SumsOfProducts;
+  readonly activation: Activation | undefined;
   readonly pipelines: SumsPipelines;
   readonly variants: Readonly<Record<CheckedVariant["run"], CheckedVariant>>;
 }
@@ -162,7 +165,7 @@ export class DeviceAlgebra implements SumsChecking {
   }
 
   /** Makes the check of a kind of dispatches. */
-  #make(kind: Kind, { sums, pipelines, variants }: Found): void {
+  #make(kind: Kind, { sums, activation, pipelines, variants }: Found): void {
     const skippable = kind.kernelOf(variants.again);
     const keepsSums = skippable?.sums && kind.kernelOf(variants.alone)?.sums;
     if (variants.alone.keptSums && !keepsSums) {
@@ -175,7 +178,8 @@ export class DeviceAlgebra implements SumsChecking {
     }
     const { combinedBytes } = pipelines.kernels;
     const { sums: buffers } = this.#context;
-    const keptBytes = keepsSums ? kind.sizes.find(({ of }) => isSame(of, sums.output.of))!.size : 0;
+    const outputBytes = kind.sizes.find(({ of }) => isSame(of, sums.output.of))!.size;
+    const keptBytes = keepsSums ? growthOf(activation) * outputBytes : 0;
     if (this.#workBytes + combinedBytes + buffers.bytesWith(keptBytes) > mostWorkBytes) {
       this.#leave(kind, "all checks together would need too much memory");
       return;
@@ -186,7 +190,8 @@ export class DeviceAlgebra implements SumsChecking {
     const { runsOnce } = kind;
     const defers = this.#defers;
     const kept = keepsSums && buffers.of(keptBytes);
-    const own = { kernel: skippable, defers, runsOnce, variants, kept: kept?.range, found, settled };
+    const others = buffersOf(activation, sums);
+    const own = { kernel: skippable, defers, runsOnce, variants, kept: kept?.range, others, found, settled };
     const parts = { sums, pipelines, ...own };
     const make = () => new DispatchCheck(this.#device, this.#context.reports, this.#conclude, parts);
     const { made, failed } = makeSilently(this.#device, make);
@@ -415,11 +420,11 @@ export class DeviceAlgebra implements SumsChecking {
       if (reason !== undefined) return this.#leave(kind, reason);
       yield;
       const options = { decides: true, activation };
-      const make = () => new SumsPipelines(this.#device, sums, output.size, options);
+      const make = () => new SumsPipelines(this.#device, sums, growthOf(activation) * output.size, options);
       const { made: pipelines, failed } = makeSilently(this.#device, make);
-      const keptSums = activation && { values: activation.values, of };
+      const keptSums = activation && { values: activation.values, of, growth: growthOf(activation) };
       const variants = keptSums ? this.#variantsWith(keptSums, kind) : usualVariants;
-      const known = { sums, pipelines, variants };
+      const known = { sums, activation, pipelines, variants };
       if (this.#settings.searchesAtOnce) kind.found = known;
       this.#settle(async () => {
         const error = await failed;
@@ -453,7 +458,7 @@ export class DeviceAlgebra implements SumsChecking {
     outputBytes: number,
   ): string | undefined {
     const { output, first, count, terms } = sums;
-    const bytes = output.format === "f16" ? 2 : 4;
+    const bytes = bitsOf(activation?.format ?? output.format) / 8;
     if (first !== 0 || count * bytes !== outputBytes)
       return `its results fill ${count * bytes} of the ${outputBytes} bytes of "${output.name}"`;
     const { leastMultiplications } = this.#settings;
@@ -466,6 +471,9 @@ export class DeviceAlgebra implements SumsChecking {
     return `it has ${multiplications} multiplications, and a check pays from ${least} on`;
   }
 }
+
+/** Returns the bytes of sums for each byte of results. */
+const growthOf = (activation: Activation | undefined): 1 | 2 => (activation?.format === "f16" ? 2 : 1);
 
 /** Describes a repair in one line. */
 function describeRepair({ kernel, result, difference, bound, count }: Omit<Repair, "message">): string {

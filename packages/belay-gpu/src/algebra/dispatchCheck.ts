@@ -11,6 +11,7 @@ import { noOffsets } from "../runtime/webgpu/replayStep.ts";
 import { type BufferRange, placesOf, whole } from "../runtime/webgpu/resources.ts";
 import { WeakCache } from "../runtime/webgpu/weakCache.ts";
 import { reportStride, reportWords } from "./checkKernels.ts";
+import type { Operand } from "./operand.ts";
 import type { SumsOfProducts } from "./sumsOfProducts.ts";
 import {
   type CheckDispatch,
@@ -139,8 +140,9 @@ interface CheckParts {
   readonly runsOnce: boolean;
   /** The variants of the kernel that run. */
   readonly variants: Pick<CheckedDispatch, "alone" | "again">;
-  /** The buffer of the sums if the results are functions of them. */
+  /** The buffer of the sums if the results are functions of them, and that of other numbers. */
   readonly kept: BufferRange | undefined;
+  readonly others: readonly Operand[];
   /** Takes the findings of each look. */
   readonly found: (findings: Findings) => void;
   readonly settled: (settled: Settled) => void;
@@ -155,6 +157,7 @@ export class DispatchCheck implements SumsFindings {
   readonly #runsOnce: boolean;
   readonly #variants: CheckParts["variants"];
   readonly #kept: CheckParts["kept"];
+  readonly #others: CheckParts["others"];
   /** The compared sums of a dispatch. */
   readonly #compared: number;
   /** The doubt that a later execution decides. */
@@ -176,7 +179,7 @@ export class DispatchCheck implements SumsFindings {
     device: GPUDevice,
     arena: ReportArena,
     conclude: OwnKernel,
-    { sums, pipelines, kernel, defers, runsOnce, variants, kept, found, settled }: CheckParts,
+    { sums, pipelines, kernel, defers, runsOnce, variants, kept, others, found, settled }: CheckParts,
   ) {
     this.#device = device;
     this.kernel = kernel;
@@ -184,6 +187,7 @@ export class DispatchCheck implements SumsFindings {
     this.#runsOnce = runsOnce;
     this.#variants = variants;
     this.#kept = kept;
+    this.#others = others;
     this.#compared = pipelines.kernels.compared;
     this.#sums = sums;
     this.#pipelines = pipelines;
@@ -334,11 +338,12 @@ export class DispatchCheck implements SumsFindings {
       ...(added && { added: rangeAt(added) }),
       ...(scale && { scale: rangeAt(scale) }),
     };
-    const ranges = Object.values(buffers);
+    const others = this.#others.map(rangeAt);
+    const ranges = [...Object.values(buffers), ...others];
     return this.#groups.get(
       ranges.map(({ buffer }) => buffer),
       `${placesOf(ranges)}${draw}`,
-      () => this.#pipelines.groups(buffers, this.#workOf(draw), 4 * drawWords[draw]),
+      () => this.#pipelines.groups({ ...buffers, others }, this.#workOf(draw), 4 * drawWords[draw]),
     );
   }
 }

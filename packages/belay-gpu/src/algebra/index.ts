@@ -4,11 +4,11 @@ export type { BindingPoint } from "../analysis/bindings.ts";
 export type { KnownDispatch } from "../analysis/filledBytes/filledBytes.ts";
 export type { SumsChecker } from "../runtime/context/sumsChecker.ts";
 export { type AlgebraOptions, algebra } from "./algebra.ts";
+export type { Operand } from "./operand.ts";
 export { type Mismatch, SumsCheck, type SumsVerdict } from "./sumsCheck.ts";
 export {
   type Dimension,
   findSumsOfProducts,
-  type Operand,
   type SumsOfProducts,
   type Unrecognized,
   type Window,

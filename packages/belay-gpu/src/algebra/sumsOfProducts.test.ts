@@ -114,6 +114,35 @@ describe("sums of products", () => {
   });
 
   it.each([
+    [4, 4, 1],
+    [8, 3, 1],
+    [3, 9, 1],
+    [64, 65, 1],
+  ] as const)("are found where workgroups of the grid %s, %s, %s store nothing", (...grid) => {
+    const kernel = plainProduct(19, 21, 10);
+    expect(sumsIn({ ...kernel, grid })).toEqual(sumsIn(kernel));
+  });
+
+  it("are found where a grid ends within its last row", () => {
+    const flat = plainProduct(19, 21, 10);
+    const body = `@compute @workgroup_size(8) fn main(@builtin(global_invocation_id) id: vec3u) {
+  let i = id.y * 64u + id.x;
+  if (i >= 399u) { return; }
+  var sum = 0.0;
+  for (var k = 0u; k < 10u; k++) { sum += a[i / 21u * 10u + k] * b[k * 21u + i % 21u]; }
+  c[i] = sum;
+}`;
+    const source = `${flat.source.slice(0, flat.source.indexOf("@compute"))}${body}`;
+    for (const grid of [
+      [8, 7, 1],
+      [8, 20, 3],
+    ] as const) {
+      const { count, results } = sumsIn({ ...flat, source, grid });
+      expect([count, results.map(({ size }) => size)]).toEqual([399, [21, 19]]);
+    }
+  });
+
+  it.each([
     { images: 1, size: 257, channels: 3, filters: 32, window: 3, stride: 2, padding: 1 },
     { images: 1, size: 64, channels: 1, filters: 32, window: 3, stride: 1, padding: 1 },
     { images: 3, size: 45, channels: 2, filters: 4, window: 3, stride: 1, padding: 1 },

@@ -21,13 +21,24 @@ import {
   whyUnsupported,
 } from "../reference/referenceKernel.ts";
 import { subgroupMatrices } from "../reference/subgroupMatrices.ts";
-import { type Activation, candidatesIn, freePoints, keeping } from "./activations.ts";
+import { sameType } from "../wgsl/resolve/index.ts";
+import {
+  Activated,
+  type Activation,
+  bytesOfNumbers,
+  type Candidate,
+  candidatesIn,
+  freePoints,
+  keeping,
+} from "./activations.ts";
 import { type Digit, type DigitMap, digitsOf, divisorsOf, fitDigits, type KnownAddresses } from "./digits.ts";
+import { functionOfSum } from "./functionOfSum.ts";
+import { NoFit, NoForm } from "./noFit.ts";
+import { type Operand, operandOf } from "./operand.ts";
 import { SymbolicBuffer } from "./symbolicBuffer.ts";
 import {
   bitsOf,
   dependsOnData,
-  type Format,
   isPacked,
   type Precision,
   type Source,
@@ -35,18 +46,6 @@ import {
   Symbols,
   type Term,
 } from "./symbols.ts";
-
-/** A buffer of a sum of products. Its addresses count numbers from the start of the binding. */
-export interface Operand {
-  /** The binding point. */
-  readonly of: BindingPoint;
-  /** The name of the variable. */
-  readonly name: string;
-  /** The format of its numbers. */
-  readonly format: Format;
-  /** The number that is added to each of its integers. */
-  readonly plus: number;
-}
 
 /**
  * A digit of the results' index, or of the terms' index: the number of its values, and how far one
@@ -180,9 +179,6 @@ export interface FoundSums {
   readonly activation?: Activation;
 }
 
-/** The reason for results that are no sums. They may be functions of sums. */
-const noSums = "its results are no sums of products, or too long ones";
-
 /**
  * Looks for the sums of products that a dispatch stores, as `findSumsOfProducts` does. The search
  * pauses after each workgroup that it executes.
@@ -191,8 +187,11 @@ export function* searchSumsOfProducts(
   kernel: ReferenceSource,
   dispatch: KnownDispatch,
 ): Generator<void, SumsOfProducts | Unrecognized, void> {
-  const resolved = resolvedOrNot(kernel);
-  return "reason" in resolved ? resolved : yield* searchIn(kernel.source, resolved, dispatch);
+  try {
+    return yield* searchIn(kernel.source, resolvedOf(kernel), dispatch);
+  } catch (error) {
+    return reasonOf(error);
+  }
 }
 
 /** Looks for sums of products that a dispatch stores, or of which it stores one function. */
@@ -200,30 +199,33 @@ export function* searchSums(
   kernel: ReferenceSource,
   dispatch: KnownDispatch,
 ): Generator<void, FoundSums | Unrecognized, void> {
-  const resolved = resolvedOrNot(kernel);
-  if ("reason" in resolved) return resolved;
-  const { source } = kernel;
-  const plain = yield* searchIn(source, resolved, dispatch);
-  if (!("reason" in plain)) return { sums: plain };
-  const { reason } = plain;
-  const [output] = outputsOf(resolved);
-  if ((reason !== noSums && reason !== dependsOnData) || output?.access !== "write") return plain;
-  const values = yield* searchValues(resolved, dispatch, output);
-  if (values.length === 0) return plain;
-  const [at] = freePoints(bindingAccesses(resolved.program, resolved.declaration), 1) as [BindingPoint];
-  const kept = keeping(resolved, output, [{ values, at }]);
-  const activated = new Activated(output, at);
-  const sums = yield* searchIn(source, kept, withCopies(dispatch, output, [at]), activated);
-  if ("reason" in sums) return sums;
-  return { sums, activation: { values, text: activated.text! } };
+  try {
+    const { source } = kernel;
+    const resolved = resolvedOf(kernel);
+    try {
+      return { sums: yield* searchIn(source, resolved, dispatch) };
+    } catch (error) {
+      if (!(error instanceof NoForm)) throw error;
+      const found = yield* searchActivated(source, resolved, dispatch);
+      if (!found) throw error;
+      return found;
+    }
+  } catch (error) {
+    return reasonOf(error);
+  }
 }
 
-function resolvedOrNot(kernel: ReferenceSource): ResolvedKernel | Unrecognized {
+function reasonOf(error: unknown): Unrecognized {
+  if (error instanceof NoFit) return { reason: error.message };
+  throw error;
+}
+
+/** Returns a kernel with its types. Throws `NoFit` if it has an error. */
+function resolvedOf(kernel: ReferenceSource): ResolvedKernel {
   try {
     return resolveKernel(kernel);
   } catch (error) {
-    if (error instanceof TypeError) return { reason: error.message };
-    throw error;
+    throw error instanceof TypeError ? new NoFit(error.message) : error;
   }
 }
 
@@ -231,60 +233,53 @@ function resolvedOrNot(kernel: ReferenceSource): ResolvedKernel | Unrecognized {
 const outputsOf = ({ program, declaration }: ResolvedKernel): BindingAccess[] =>
   bindingAccesses(program, declaration).filter(({ access }) => access !== "read");
 
-/** Results that are functions of sums, which the kernel stores to another buffer. */
-class Activated {
-  readonly results: BindingAccess;
-  /** The binding point of the sums. */
-  readonly at: BindingPoint;
-  /** The function, once a result has been looked at. */
-  text: string | undefined;
-
-  constructor(results: BindingAccess, at: BindingPoint) {
-    this.results = results;
-    this.at = at;
-  }
-
-  /** Takes a result and its sum. Throws `NoFit` if the function is another one. */
-  note(symbols: Symbols, result: number | undefined, sum: number): void {
-    const text = result === undefined ? undefined : symbols.functionOf(result, sum);
-    this.text ??= text;
-    if (text === undefined || text !== this.text)
-      throw new NoFit("its results are several functions of sums");
-  }
+/** Looks for sums of which a dispatch stores functions. Returns undefined if none are in sight. */
+function* searchActivated(
+  source: string,
+  resolved: ResolvedKernel,
+  dispatch: KnownDispatch,
+): Generator<void, FoundSums | undefined, void> {
+  const [output] = outputsOf(resolved);
+  if (output?.access !== "write") return undefined;
+  const values = yield* searchValues(resolved, dispatch, output);
+  if (values.length === 0) return undefined;
+  const bindings = bindingAccesses(resolved.program, resolved.declaration);
+  const [at] = freePoints(bindings, 1) as [BindingPoint];
+  const kept = keeping(resolved, output, [{ values, at }]);
+  const activated = new Activated(output, at, values);
+  const sums = yield* searchIn(source, kept, withSums(dispatch, resolved, output, [at]), activated);
+  return { sums, activation: activated.function(bindings, sums) };
 }
 
-/** Looks for the sums that a kernel stores, or that it keeps beside functions of them. */
+/**
+ * Looks for the sums that a kernel stores, or that it keeps beside functions of them. Throws
+ * `NoFit` if there are none.
+ */
 function* searchIn(
   source: string,
   resolved: ResolvedKernel,
   dispatch: KnownDispatch,
   activated?: Activated,
-): Generator<void, SumsOfProducts | Unrecognized, void> {
-  const execution = executionOf(resolved, dispatch, activated);
-  if ("construct" in execution) return { reason: whyUnsupported(source, execution) };
+): Generator<void, SumsOfProducts, void> {
+  const execution = executionOf(resolved, dispatch, activated !== undefined);
+  if ("construct" in execution) throw new NoFit(whyUnsupported(source, execution));
   const outputs = execution.bindings.filter(
     ({ access, ...of }) => access !== "read" && (!activated || isAmong([activated.results], of)),
   );
   const [output] = outputs;
-  if (!output || outputs.length > 1) return { reason: "it does not store to exactly one buffer" };
+  if (!output || outputs.length > 1) throw new NoFit("it does not store to exactly one buffer");
   yield;
-  try {
-    const sampler = new Sampler(execution, output, activated);
-    const { program, declaration } = resolved;
-    const hasMatrices = matrixOperations(program, reachableFrom(program, [declaration])).length > 0;
-    yield* sampler.sampleWorkgroups();
-    for (;;) {
-      const samples = sampler.results();
-      const { bindings } = execution;
-      const found = new Fit(bindings, dispatch, output, samples, hasMatrices ? matrixUnit : 1).result();
-      if (!("unclear" in found)) return found;
-      yield;
-      if (!sampler.sampleResult(found.unclear))
-        throw new NoFit("it is not clear where its terms are missing");
-    }
-  } catch (error) {
-    if (error instanceof NoFit) return { reason: error.message };
-    throw error;
+  const sampler = new Sampler(execution, output, activated);
+  const { program, declaration } = resolved;
+  const hasMatrices = matrixOperations(program, reachableFrom(program, [declaration])).length > 0;
+  yield* sampler.sampleWorkgroups();
+  for (;;) {
+    const samples = sampler.results();
+    const { bindings } = execution;
+    const found = new Fit(bindings, dispatch, output, samples, hasMatrices ? matrixUnit : 1).result();
+    if (!("unclear" in found)) return found;
+    yield;
+    if (!sampler.sampleResult(found.unclear)) throw new NoFit("it is not clear where its terms are missing");
   }
 }
 
@@ -304,50 +299,64 @@ function* searchValues(
   const kept = keeping(
     resolved,
     output,
-    candidates.map((value, i) => ({ values: [value], at: points[i]! })),
+    candidates.map(({ span }, i) => ({ values: [span], at: points[i]! })),
   );
-  const execution = executionOf(kept, withCopies(dispatch, output, points), true);
+  const execution = executionOf(kept, withSums(dispatch, resolved, output, points), true);
   if ("construct" in execution) return [];
   yield;
   try {
     const buffers = execution.run([0, 0, 0]);
     const { symbols } = execution;
-    const { stores } = buffers(output);
-    const found = new Set<Span>();
+    const { stores, format } = buffers(output);
+    const isForm = (sum: SymbolicSum) => hasForm([{ offset: 0, sum }], bindings.indexOf(output));
+    const found = new Set<Candidate>();
     for (const offset of sampledOffsets([...stores.keys()].sort((a, b) => a - b))) {
-      const isSum = (candidate: Span) => {
-        const sum = buffers(points[candidates.indexOf(candidate)]!).stores.get(offset);
-        if (sum === undefined || symbols.functionOf(stores.get(offset)!, sum) === undefined) return false;
-        return symbols.sumOf(sum, mostTermsOfWorkgroup)?.terms.some(isProduct);
-      };
+      const possible = candidates.flatMap((candidate, i) => {
+        const sum = buffers(points[i]!).stores.get((offset * bitsOf("f32")) / bitsOf(format));
+        const from = sum && functionOfSum(symbols, stores.get(offset)!, sum, format);
+        return from ? [{ candidate, sum, others: from.loaded.length }] : [];
+      });
       // Several statements may store results, each after a sum of its own.
-      if ([...found].some(isSum)) continue;
-      const candidate = candidates.find(isSum);
-      if (candidate) found.add(candidate);
+      const orderOf = ({ candidate, others }: (typeof possible)[number]) =>
+        2 * others + (found.has(candidate) ? 0 : 1);
+      const chosen = possible
+        .sort((a, b) => orderOf(a) - orderOf(b))
+        .find(({ sum }) => {
+          const terms = symbols.sumOf(sum, mostTermsOfWorkgroup);
+          return terms && isForm(terms);
+        });
+      if (chosen) found.add(chosen.candidate);
     }
-    return [...found];
+    const [first] = found;
+    const isAlike = ({ type }: Candidate) => sameType(type, first!.type);
+    if (![...found].every(isAlike)) return [];
+    return [...found].map(({ span }) => span);
   } catch (error) {
     if (error instanceof NoFit) return [];
     throw error;
   }
 }
 
-/** Returns a dispatch with further buffers at some points, as large as one of its own. */
-const withCopies = (
+/** Returns a dispatch with buffers for sums at some points, beside the results in an output. */
+function withSums(
   dispatch: KnownDispatch,
-  of: BindingPoint,
+  { program }: ResolvedKernel,
+  output: BindingPoint,
   points: readonly BindingPoint[],
-): KnownDispatch => ({
-  grid: dispatch.grid,
-  sizeOf: (each) => dispatch.sizeOf(isAmong(points, each) ? of : each),
-  wordAt: (...place) => dispatch.wordAt(...place),
-});
+): KnownDispatch {
+  const bytes = bytesOfNumbers(program, output);
+  return {
+    grid: dispatch.grid,
+    sizeOf: (each) => {
+      const size = dispatch.sizeOf(isAmong(points, each) ? output : each);
+      return size && isAmong(points, each) ? (size * 4) / bytes : size;
+    },
+    wordAt: (...place) => dispatch.wordAt(...place),
+  };
+}
 
 const isAmong = (points: readonly BindingPoint[], { group, binding }: BindingPoint) =>
   points.some((each) => each.group === group && each.binding === binding);
-
-/** Ends the search for sums of products. */
-class NoFit extends Error {}
 
 /** Executes workgroups of a dispatch with symbols. */
 class Execution {
@@ -387,18 +396,18 @@ class Execution {
       only: [workgroup],
       iterations: mostIterations,
     });
-    if (undecided) throw new NoFit(undecided.reason);
+    if (undecided) throw new (undecided.reason === dependsOnData ? NoForm : NoFit)(undecided.reason);
     return (of) => buffers.find((each) => isAmong([each], of))!.buffer;
   }
 }
 
-/** Returns what executes workgroups. Only with `activated`, results may be functions of sums. */
+/** Returns what executes workgroups. With `followsFunctions`, results may be functions of sums. */
 function executionOf(
   resolved: ResolvedKernel,
   dispatch: KnownDispatch,
-  activated: Activated | true | undefined,
+  followsFunctions: boolean,
 ): Execution | UnsupportedConstruct {
-  const symbols = new Symbols(activated !== undefined);
+  const symbols = new Symbols(followsFunctions);
   const bindings = bindingAccesses(resolved.program, resolved.declaration);
   const hasIntegers = bindings.some(({ kind, scalar }) => kind !== "uniform" && scalar !== "f32");
   const { onUnknown } = symbols;
@@ -406,7 +415,7 @@ function executionOf(
   const parts = {
     matrices: subgroupMatrices,
     outOfBounds: () => {},
-    ...((hasIntegers || activated) && { onUnknown }),
+    ...((hasIntegers || followsFunctions) && { onUnknown }),
   };
   const reference = executorOf(resolved, "nearest", (format) => symbols.arithmetic(format), parts);
   return "construct" in reference ? reference : new Execution(symbols, bindings, dispatch, reference);
@@ -433,12 +442,15 @@ type Workgroup = readonly [number, number, number];
 class Sampler {
   readonly #execution: Execution;
   readonly #symbols: Symbols;
-  readonly #dispatch: KnownDispatch;
   readonly #output: BindingAccess;
   readonly #activated: Activated | undefined;
-  #format: Precision | undefined;
+  #format: Precision = "f32";
   readonly #samples: Sample[] = [];
-  /** The least offset that each workgroup stores to, by its place in the grid. */
+  /** The grid of the workgroups with results. */
+  readonly #grid: [number, number, number];
+  /** The places of the executed workgroups in the grid. */
+  readonly #executed = new Set<string>();
+  /** The least offset that each workgroup stores to, by its place. */
   readonly #firsts = new Map<string, number>();
   #least = Number.POSITIVE_INFINITY;
   #most = 0;
@@ -448,16 +460,18 @@ class Sampler {
   constructor(execution: Execution, output: BindingAccess, activated: Activated | undefined) {
     this.#execution = execution;
     this.#symbols = execution.symbols;
-    this.#dispatch = execution.dispatch;
+    this.#grid = [...execution.dispatch.grid] as [number, number, number];
     this.#output = output;
     this.#activated = activated;
   }
 
   /** Samples results of workgroups at different places. */
   *sampleWorkgroups(): Generator<void, void, void> {
-    for (const [i, workgroup] of sampledWorkgroups(this.#dispatch.grid).entries()) {
+    yield* this.#findEnds();
+    for (const [i, workgroup] of sampledWorkgroups(this.#grid).entries()) {
       const isLong = this.#nodes > mostNodes || this.#terms > mostTerms / 2;
       if (i >= leastWorkgroups && isLong) break;
+      if (this.#executed.has(workgroup.join())) continue;
       this.#sample(workgroup, sampledOffsets);
       yield;
     }
@@ -465,10 +479,45 @@ class Sampler {
     this.#nodes = 0;
   }
 
+  /** Finds where the workgroups with results end, as a grid may have more than these. */
+  *#findEnds(): Generator<void, void, void> {
+    this.#sample([0, 0, 0], sampledOffsets);
+    yield;
+    for (const axis of [0, 1, 2]) this.#grid[axis] = 1 + (yield* this.#lastOn([0, 0, 0], axis));
+    // A grid of rows that fill a line has its end within its last row.
+    const last = this.#grid.map((count) => count - 1) as [number, number, number];
+    for (const axis of [0, 1, 2]) {
+      if (this.#hasResults(last)) break;
+      const first = last.map((place, i) => (i === axis ? 0 : place)) as [number, number, number];
+      yield* this.#lastOn(first, axis);
+    }
+  }
+
+  /** Returns the last place with results on a line from a workgroup that has some. */
+  *#lastOn(from: Workgroup, axis: number): Generator<void, number, void> {
+    const at = (place: number) =>
+      from.map((each, i) => (i === axis ? place : each)) as [number, number, number];
+    let low = from[axis]!;
+    let high = this.#grid[axis]! - 1;
+    // Most grids end with a workgroup that has results.
+    for (let place = high; low < high; place = Math.ceil((low + high) / 2)) {
+      if (this.#hasResults(at(place))) low = place;
+      else high = place - 1;
+      yield;
+    }
+    return low;
+  }
+
+  /** Returns true if a workgroup stores results. Samples some of them. */
+  #hasResults(workgroup: Workgroup): boolean {
+    if (!this.#executed.has(workgroup.join())) this.#sample(workgroup, sampledOffsets);
+    return this.#firsts.has(workgroup.join());
+  }
+
   /** Returns the sampled results. */
   results(): SampledResults {
     const count = this.#most - this.#least + 1;
-    return { format: this.#format!, samples: this.#samples, least: this.#least, count };
+    return { format: this.#format, samples: this.#samples, least: this.#least, count };
   }
 
   /** Samples the result with a number. Returns false if no workgroup is known to store it. */
@@ -486,7 +535,7 @@ class Sampler {
   #workgroupOf(offset: number): Workgroup {
     const origin = this.#firsts.get("0,0,0") ?? 0;
     const steps = [0, 1, 2].map((axis) => {
-      const last = this.#dispatch.grid[axis]! - 1;
+      const last = this.#grid[axis]! - 1;
       const corner = [0, 0, 0].map((_, i) => (i === axis ? last : 0)).join();
       return Math.round(((this.#firsts.get(corner) ?? origin) - origin) / Math.max(1, last));
     });
@@ -495,7 +544,7 @@ class Sampler {
     for (const axis of [0, 1, 2].sort((a, b) => steps[b]! - steps[a]!)) {
       const step = steps[axis]!;
       if (step <= 0) continue;
-      workgroup[axis] = Math.max(0, Math.min(Math.floor(rest / step), this.#dispatch.grid[axis]! - 1));
+      workgroup[axis] = Math.max(0, Math.min(Math.floor(rest / step), this.#grid[axis]! - 1));
       rest -= workgroup[axis]! * step;
     }
     return workgroup;
@@ -507,14 +556,12 @@ class Sampler {
     chosen: (offsets: readonly number[], bytes: number) => readonly number[],
   ): readonly number[] {
     const buffers = this.#execution.run(workgroup);
+    this.#executed.add(workgroup.join());
     const output = buffers(this.#output);
-    const { stores, formats } = this.#activated ? buffers(this.#activated.at) : output;
+    const { stores, format } = this.#activated ? buffers(this.#activated.at) : output;
     this.#nodes += this.#symbols.count;
-    for (const format of formats) {
-      if ((this.#format ?? format) !== format) throw new NoFit("it stores numbers in several formats");
-      this.#format = format;
-    }
-    const bytes = this.#format === "f16" ? 2 : 4;
+    this.#format = format;
+    const bytes = bitsOf(format) / 8;
     const offsets = [...stores.keys()].sort((a, b) => a - b);
     if (offsets.length > 0) this.#firsts.set(workgroup.join(), offsets[0]! / bytes);
     for (const offset of offsets) {
@@ -527,10 +574,13 @@ class Sampler {
     for (const offset of chosen(offsets, bytes)) {
       if (this.#terms - before + longest > mostTermsOfWorkgroup) break;
       const sum = this.#symbols.sumOf(stores.get(offset)!, mostTerms - this.#terms);
-      if (!sum) throw new NoFit(noSums);
+      if (!sum) throw new NoForm("its results are no sums of products, or too long ones");
       if (sum.hidesNumbers) throw new NoFit("numbers cancel in it that its results do not have");
       if (!(scalingOf(sum) <= mostScaling)) throw new NoFit("it scales numbers too far up and down");
-      this.#activated?.note(this.#symbols, output.stores.get(offset), stores.get(offset)!);
+      const address = offset / bytes;
+      const number = output.stores.get((address * bitsOf(output.format)) / 8);
+      const result = { address, number, format: output.format };
+      this.#activated?.note(this.#symbols, result, stores.get(offset)!);
       longest = Math.max(longest, sum.terms.length);
       this.#terms += sum.terms.length;
       this.#samples.push({ offset: offset / bytes, sum });
@@ -594,13 +644,14 @@ function isPrimePower(number: number): boolean {
 /** The addresses of a product's two factors, and of the scale of one. */
 type Pair = readonly [left: number, right: number, scale: number];
 
-/** The sources of the numbers of a sum. */
-interface Sources {
+/** The sources of the numbers of a sum, and their factors. */
+interface Parts {
   readonly left: Source;
   readonly right: Source;
   readonly scale: Source | undefined;
   readonly added: Source | undefined;
   readonly addedScale: number;
+  readonly coefficient: number;
 }
 
 /** Fits maps of addresses to sampled results. */
@@ -634,23 +685,22 @@ class Fit {
 
   /** Returns the fitted sums, or the number of a result on which they depend. Throws `NoFit`. */
   result(): SumsOfProducts | Unclear {
-    const sources = this.#sources();
-    const { left, right } = sources;
+    const parts = partsOf(this.#samples, this.#bindings.indexOf(this.#output));
+    const { left, right } = parts;
     try {
-      return this.#fit(sources);
+      return this.#fit(parts);
     } catch (error) {
       // Terms may be missing at the edges of one operand, which has to be the left one.
       if (!(error instanceof NoFit) || left === right) throw error;
       try {
-        return this.#fit({ ...sources, left: right, right: left });
+        return this.#fit({ ...parts, left: right, right: left });
       } catch {
         throw error;
       }
     }
   }
 
-  #fit({ left, right, scale, added, addedScale }: Sources): SumsOfProducts | Unclear {
-    const coefficient = this.#coefficient();
+  #fit({ left, right, scale, added, addedScale, coefficient }: Parts): SumsOfProducts | Unclear {
     const sums = this.#samples.map(({ offset, sum }) => ({
       index: offset - this.#least,
       pairs: pairsOf(sum, left, scale),
@@ -680,10 +730,7 @@ class Fit {
     const windows = windowsOf(results.digits, terms.digits, present, edgesOf(this.#count));
     if (!windows) throw new NoFit("some of its terms are missing without a pattern");
     if ("unclear" in windows) return windows;
-    const operand = ({ buffer, format, plus }: Source): Operand => {
-      const { group, binding, name } = this.#bindings[buffer]!;
-      return { of: { group, binding }, name, format, plus };
-    };
+    const operand = (each: Source) => operandOf(this.#bindings, each);
     const isHalf = this.#samples.some(({ sum }) => sum.isHalf);
     const all = this.#samples.flatMap(({ sum }) => sum.terms);
     return {
@@ -705,43 +752,50 @@ class Fit {
       precision: isHalf ? "f16" : "f32",
     };
   }
+}
 
-  /** Returns the sources of the factors, and of single numbers that are added. */
-  #sources(): Sources {
-    const terms = this.#samples.flatMap(({ sum }) => sum.terms);
-    const products = terms.filter(isProduct);
-    const singles = terms.filter(({ factors }) => factors.length === 1);
-    const output = this.#bindings.indexOf(this.#output);
-    if (products.length === 0) throw new NoFit("its results have no products of loaded numbers");
-    if (terms.some(({ factors }) => factors.length === 0)) throw new NoFit("it adds constants");
-    if (products.some(({ factors }) => factors.some(({ source }) => source.buffer === output)))
-      throw new NoFit("its results are factors of others");
-    const all = [...new Set(products.flatMap(({ factors }) => factors.map(({ source }) => source)))];
-    const [{ factors: first }] = products as [Term];
-    const isAlike = ({ factors }: Term) =>
-      factors.length === first.length && all.every((each) => factors.some(({ source }) => source === each));
-    if (all.length > first.length || !products.every(isAlike))
-      throw new NoFit("its products have factors of several buffers");
-    if (first.length > 2 && all.length < first.length) throw new NoFit("its products have three factors");
-    const scale = first.length > 2 ? scaleOf(all, this.#samples) : undefined;
-    const [left, right = left] = all.filter((each) => each !== scale).sort((x, y) => x.buffer - y.buffer) as [
-      Source,
-      Source?,
-    ];
-    const added = [...new Set(singles.map(({ factors }) => factors[0]!.source))];
-    if (added.length > 1) throw new NoFit("it adds numbers of several buffers");
-    const addedScale = singles[0]?.coefficient ?? 1;
-    if (singles.some(({ coefficient }) => coefficient !== addedScale))
-      throw new NoFit("it scales what it adds by several factors");
-    return { left, right, scale, added: added[0], addedScale };
+/** Returns true if sums may be checked, as far as their terms tell. */
+function hasForm(samples: readonly Sample[], output: number): boolean {
+  try {
+    partsOf(samples, output);
+    return true;
+  } catch (error) {
+    if (error instanceof NoFit) return false;
+    throw error;
   }
+}
 
-  #coefficient(): number {
-    const products = this.#samples.flatMap(({ sum }) => sum.terms.filter(isProduct));
-    const [{ coefficient }] = products as [Term];
-    if (products.some((each) => each.coefficient !== coefficient)) throw new NoFit("its terms have weights");
-    return coefficient;
-  }
+/**
+ * Returns the sources of the factors, of single numbers that are added, and the coefficients.
+ * Throws `NoForm` where the results are no such sums. `output` is the number of their binding.
+ */
+function partsOf(samples: readonly Sample[], output: number): Parts {
+  const terms = samples.flatMap(({ sum }) => sum.terms);
+  const products = terms.filter(isProduct);
+  const singles = terms.filter(({ factors }) => factors.length === 1);
+  if (products.length === 0) throw new NoForm("its results have no products of loaded numbers");
+  if (terms.some(({ factors }) => factors.length === 0)) throw new NoForm("it adds constants");
+  if (products.some(({ factors }) => factors.some(({ source }) => source.buffer === output)))
+    throw new NoForm("its results are factors of others");
+  const all = [...new Set(products.flatMap(({ factors }) => factors.map(({ source }) => source)))];
+  const [{ factors: first, coefficient }] = products as [Term];
+  const isAlike = ({ factors }: Term) =>
+    factors.length === first.length && all.every((each) => factors.some(({ source }) => source === each));
+  if (all.length > first.length || !products.every(isAlike))
+    throw new NoForm("its products have factors of several buffers");
+  if (first.length > 2 && all.length < first.length) throw new NoForm("its products have three factors");
+  const scale = first.length > 2 ? scaleOf(all, samples) : undefined;
+  const [left, right = left] = all.filter((each) => each !== scale).sort((x, y) => x.buffer - y.buffer) as [
+    Source,
+    Source?,
+  ];
+  const added = [...new Set(singles.map(({ factors }) => factors[0]!.source))];
+  if (added.length > 1) throw new NoForm("it adds numbers of several buffers");
+  const addedScale = singles[0]?.coefficient ?? 1;
+  if (singles.some((each) => each.coefficient !== addedScale))
+    throw new NoForm("it scales what it adds by several factors");
+  if (products.some((each) => each.coefficient !== coefficient)) throw new NoForm("its terms have weights");
+  return { left, right, scale, added: added[0], addedScale, coefficient };
 }
 
 /** Returns the largest factor by which numbers of a sum are scaled up or down. */

@@ -2,10 +2,12 @@
 import { flags } from "../runtime/webgpu/nativeObjects.ts";
 import { type BufferRange, whole } from "../runtime/webgpu/resources.ts";
 import {
+  buffersOf,
   type CheckKernels,
   type CheckOptions,
   checkKernels,
   drawSize,
+  firstOther,
   obstacleToCheck,
   reportSize,
 } from "./checkKernels.ts";
@@ -31,6 +33,8 @@ interface BoundBuffers extends CheckedBuffers {
   readonly output: GPUBufferBinding;
   /** The range of these functions, if there are any. */
   readonly functions?: GPUBufferBinding;
+  /** The ranges with the other numbers of these functions. */
+  readonly others?: readonly GPUBufferBinding[];
 }
 
 /** The buffers in which a check works. */
@@ -118,6 +122,7 @@ export class SumsPipelines {
       ...(sums.added && !kernels.isInPlace ? [3] : []),
       ...(sums.scale ? [8] : []),
       ...(activation ? [9] : []),
+      ...buffersOf(activation, sums).map((_, i) => firstOther + i),
     ];
     const entries = [
       ...read.map((binding) => entry(binding, "read-only-storage")),
@@ -126,6 +131,9 @@ export class SumsPipelines {
       entry(6, "uniform"),
       ...(decides ? [entry(7, "storage")] : []),
     ];
+    const buffers = entries.filter(({ buffer }) => buffer?.type !== "uniform").length;
+    if (buffers > device.limits.maxStorageBuffersPerShaderStage)
+      throw new TypeError(`these sums cannot be checked: ${buffers} storage buffers are needed`);
     this.#layouts = {
       combine: device.createBindGroupLayout({ entries: entries.filter(isCombined) }),
       others: device.createBindGroupLayout({ entries }),
@@ -163,7 +171,7 @@ export class SumsPipelines {
 
   /** Returns the bind groups of all steps. The seed of the weights is at an offset of `draw`. */
   groups(
-    { left, right, output, added, scale, functions }: BoundBuffers,
+    { left, right, output, added, scale, functions, others = [] }: BoundBuffers,
     work: CheckWork,
     offset = 0,
   ): CheckGroups {
@@ -180,6 +188,7 @@ export class SumsPipelines {
       skippable,
       scale,
       functions,
+      ...others,
     ];
     const entries = resources.flatMap((resource, binding) => (resource ? [{ binding, resource }] : []));
     const group = (layout: GPUBindGroupLayout, entries: GPUBindGroupEntry[]) =>

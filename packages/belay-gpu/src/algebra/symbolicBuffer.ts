@@ -13,8 +13,7 @@ export class SymbolicBuffer extends BufferContents {
   readonly #wordAt: ((offset: number) => number | undefined) | undefined;
   /** The numbers that were stored, by their offsets in bytes. */
   readonly stores = new Map<number, number>();
-  /** The formats of stored numbers. */
-  readonly formats = new Set<Precision>();
+  #format: Precision | undefined;
 
   /** `wordAt` returns the known words of a uniform buffer. Storage buffers have none. */
   constructor(
@@ -28,6 +27,11 @@ export class SymbolicBuffer extends BufferContents {
     this.#number = number;
     this.#size = size;
     this.#wordAt = wordAt;
+  }
+
+  /** The format of stored numbers. */
+  get format(): Precision {
+    return this.#format ?? "f32";
   }
 
   override get byteLength(): number {
@@ -58,7 +62,9 @@ export class SymbolicBuffer extends BufferContents {
 
   override storeFloat(offset: number, format: FloatFormat, value: number): void {
     if (!this.#has(offset)) throw new Undecided("it stores out of bounds");
-    this.formats.add(format.name);
+    if ((this.#format ?? format.name) !== format.name)
+      throw new Undecided("it stores numbers in several formats");
+    this.#format = format.name;
     this.stores.set(offset, value);
   }
 

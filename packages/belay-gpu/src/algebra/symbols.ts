@@ -4,7 +4,7 @@
  */
 import { unknownInteger } from "../reference/codeWriter.ts";
 import type { FloatFormat } from "../reference/floatFormat.ts";
-import type { Arithmetic, OnUnknown, SumProducts } from "../reference/library.ts";
+import type { Arithmetic, Derived, OnUnknown, SumProducts } from "../reference/library.ts";
 import type { FloatOperation } from "../reference/nearest.ts";
 import { nearestArithmetic } from "../reference/nearest.ts";
 import { Undecided } from "../reference/undecided.ts";
@@ -13,7 +13,7 @@ import { type BitField, operated, wordAt } from "./bitFields.ts";
 const unit = unknownInteger;
 
 /** Returns true for an expression, and false for a constant. */
-const isSymbol = (x: number): boolean => Math.abs(x) >= unit && Number.isFinite(x);
+export const isSymbol = (x: number): boolean => Math.abs(x) >= unit && Number.isFinite(x);
 
 /** The number that stands for all expressions that are no sums of products. */
 export const opaque = unit;
@@ -24,6 +24,7 @@ const kinds = [
   "load",
   "bits",
   "add",
+  "fused",
   "multiply",
   "divide",
   "negate",
@@ -31,6 +32,7 @@ const kinds = [
   "products",
   "rest",
   "function",
+  "call",
 ] as const;
 type Kind = (typeof kinds)[number];
 const codes = Object.fromEntries(kinds.map((kind, i) => [kind, i])) as Record<Kind, number>;
@@ -102,9 +104,13 @@ const roundingsOfRest = 2;
 const mostCancelled = 64;
 
 /** A function of expressions: a template of WGSL with `$0` and so on in place of its operands. */
-interface Application {
+export interface Application {
   readonly template: string;
   readonly operands: readonly number[];
+  /** The format of the operands; absent for that which is asked of the result, as in `select`. */
+  readonly from?: Precision;
+  /** The format of the result; absent for one that is asked, and for booleans and integers. */
+  readonly to?: Precision;
 }
 
 /** Functions that are no calls of the same name in WGSL. */
@@ -115,12 +121,13 @@ const templates: Readonly<Record<string, string>> = {
   eq: "$0 == $1",
   select: "select($1, $2, $0)",
   "!": "!$0",
-  fromInteger: "f32($0)",
+  toI32: "i32($0)",
+  toU32: "u32($0)",
 };
-/** Functions whose results are no floats or booleans, and those that no expression has. */
-const withoutTemplate: ReadonlySet<string> = new Set(["toI32", "toU32", "toBits", "fromBits", "ldexp"]);
-/** The most functions and operations between a sum and a result. */
-const mostOperations = 64;
+/** Functions of numbers whose results are none of a format. */
+const decisions: ReadonlySet<string> = new Set(["lt", "le", "eq", "toI32", "toU32"]);
+/** Functions of the bits of numbers, which no expression has. */
+const withoutTemplate: ReadonlySet<string> = new Set(["toBits", "fromBits", "ldexp"]);
 
 export const dependsOnData = "its control or its addresses depend on the data";
 
@@ -133,10 +140,10 @@ function grown<T extends Uint8Array | Float64Array>(before: T, after: T): T {
   return after;
 }
 
-/** Writes a number so that WGSL takes it for an f32. */
-export function textOf(x: number): string {
+/** Writes a number so that WGSL takes it for one of a format. */
+export function textOf(x: number, format: Precision = "f32"): string {
   const text = Object.is(x, -0) ? "-0" : String(Math.fround(x));
-  return /[.e]/.test(text) ? `${text}f` : `${text}.0f`;
+  return `${text}${/[.e]/.test(text) ? "" : ".0"}${format === "f16" ? "h" : "f"}`;
 }
 
 /** The expressions of an execution. */
@@ -231,16 +238,51 @@ export class Symbols {
     return this.#isKind(x, "bits") ? this.#fields[this.#first[x / unit]!] : undefined;
   }
 
-  /** Returns a function of expressions; opaque if such functions are not followed. */
-  #apply(name: string, operands: readonly number[]): number {
+  /**
+   * Returns a function of expressions in a format, or of booleans and integers without one. Opaque
+   * if such functions are not followed.
+   */
+  #apply(name: string, operands: readonly number[], format?: Precision): number {
     if (!this.#followsFunctions || operands.includes(opaque) || withoutTemplate.has(name)) return opaque;
+    return this.#addFunction("function", 0, name, operands, format);
+  }
+
+  /** Adds a function. That of a call has the value as computed by other operations. */
+  #addFunction(
+    kind: "function" | "call",
+    value: number,
+    name: string,
+    operands: readonly number[],
+    format: Precision | undefined,
+  ): number {
     const template = templates[name] ?? `${name}(${operands.map((_, i) => `$${i}`).join(", ")})`;
-    return this.#add("function", this.#applications.push({ template, operands }) - 1, 0, false);
+    const to = decisions.has(name) ? undefined : format;
+    const application = { template, operands, ...(format && { from: format }), ...(to && { to }) };
+    return this.#add(kind, value, this.#applications.push(application) - 1, to === "f16");
+  }
+
+  /**
+   * Returns the value of a built-in function that other operations compute. The expression keeps
+   * the function, as a driver may compute it in its own way.
+   */
+  #derived(name: string, value: number, operands: readonly number[], format: Precision): number {
+    if (!this.#followsFunctions || !isSymbol(value) || operands.includes(opaque)) return value;
+    if (name !== "fma") return this.#addFunction("call", value, name, operands, format);
+    const i = value / unit;
+    const [a, b] = operands as [number, number];
+    // A factor of one leaves no product, and a summand of zero no sum.
+    const isWhole =
+      this.#isKind(value, "add") &&
+      this.#isKind(this.#first[i]!, "multiply") &&
+      this.#first[i - 1] === a &&
+      this.#second[i - 1] === b;
+    if (isWhole) this.#kinds[i] = codes.fused;
+    return value;
   }
 
   /** Returns the float with the value of an unknown integer or boolean. */
   #fromInteger(x: number, isHalf: boolean): number {
-    if (this.#isKind(x, "function")) return this.#apply("fromInteger", [x]);
+    if (this.#isKind(x, "function")) return this.#apply(isHalf ? "f16" : "f32", [x]);
     const field = this.#fieldOf(x);
     if (!field) return opaque;
     const { buffer, bit, width, isSigned, left, plus } = field;
@@ -299,7 +341,7 @@ export class Symbols {
         return isSymbol(a) || isSymbol(b) ? binary("multiply", a, b) : exact.mul(a, b);
       },
       div: (a: number, b: number) => {
-        if (isSymbol(b)) return this.#apply("div", [a, b]);
+        if (isSymbol(b)) return this.#apply("div", [a, b], format.name);
         return isSymbol(a) ? binary("divide", a, b) : exact.div(a, b);
       },
       neg: negate,
@@ -320,11 +362,13 @@ export class Symbols {
         if (!operands.some(isSymbol)) return apply(...operands);
         const isFollowed = this.#followsFunctions && !withoutTemplate.has(name);
         if (decides && !isFollowed) throw new Undecided(dependsOnData);
-        return isHalf ? opaque : this.#apply(name, operands);
+        return this.#apply(name, operands, format.name);
       };
       return [name, lifted];
     });
-    return { ...(Object.fromEntries(others) as Record<FloatOperation, unknown>), ...known, sumProducts };
+    const derived: Derived = (name, value, ...operands) => this.#derived(name, value, operands, format.name);
+    const library = { ...(Object.fromEntries(others) as Record<FloatOperation, unknown>), ...known };
+    return { ...library, sumProducts, derived };
   }
 
   /** Returns a number as a sum of at most `most` products; undefined if it is something else. */
@@ -396,10 +440,14 @@ export class Symbols {
         case "bits":
         case "function":
           return undefined;
+        case "call":
+          waiting.push({ x: a, coefficient, roundings });
+          break;
         case "load":
           terms.push({ coefficient, factors: [{ source: this.#sources[a]!, address: b }], roundings });
           break;
         case "add":
+        case "fused":
           isHalf ||= this.#halves[i] === 1;
           waiting.push({ x: b, coefficient, roundings: roundings + 1 });
           waiting.push({ x: a, coefficient, roundings: roundings + 1 });
@@ -442,48 +490,34 @@ export class Symbols {
     }
   }
 
-  /**
-   * Writes the statements of a function of WGSL that computes one number from another one, `x`, as
-   * the kernel does. Undefined if the number depends on others too.
-   */
-  functionOf(number: number, x: number): string | undefined {
-    const names = new Map([[x, "x"]]);
-    const lines: string[] = [];
-    let operations = 0;
-    const write = (each: number): string | undefined => {
-      const known = names.get(each);
-      if (known !== undefined) return known;
-      if (!isSymbol(each)) return Number.isFinite(each) ? textOf(each) : undefined;
-      if (++operations > mostOperations) return undefined;
-      const application = this.#applicationOf(each);
-      const operands = application?.operands.map(write);
-      if (!application || !operands?.every((operand) => operand !== undefined)) return undefined;
-      const name = `t${lines.length}`;
-      const value = application.template.replace(/\$(\d)/g, (_, i) => operands[i]!);
-      lines.push(`let ${name} = ${value};`);
-      names.set(each, name);
-      return name;
-    };
-    const result = write(number);
-    return result && [...lines, `return ${result};`].join(" ");
+  /** Returns the number that an expression loads; undefined for another one. */
+  loadedAt(x: number): Loaded | undefined {
+    if (!this.#isKind(x, "load")) return undefined;
+    return { source: this.#sources[this.#first[x / unit]!]!, address: this.#second[x / unit]! };
   }
 
-  /** Returns a number as a function of others; undefined for loaded ones, and those of f16. */
-  #applicationOf(x: number): Application | undefined {
+  /** Returns an expression as a function of others; undefined for other ones. */
+  applicationAt(x: number): Application | undefined {
     const i = x / unit;
     const [a, b] = [this.#first[i]!, this.#second[i]!];
-    if (this.#halves[i] === 1) return undefined;
+    const to = this.#halves[i] === 1 ? "f16" : "f32";
+    const of = (template: string, ...operands: number[]) => ({ template, operands, from: to, to }) as const;
     switch (kinds[this.#kinds[i]!]!) {
       case "function":
-        return this.#applications[a]!;
+      case "call":
+        return this.#applications[b]!;
       case "add":
-        return { template: "$0 + $1", operands: [a, b] };
+        return this.#isKind(b, "negate") ? of("$0 - $1", a, this.#first[b / unit]!) : of("$0 + $1", a, b);
+      case "fused":
+        return of("fma($0, $1, $2)", this.#first[a / unit]!, this.#second[a / unit]!, b);
       case "multiply":
-        return { template: "$0 * $1", operands: [a, b] };
+        return of("$0 * $1", a, b);
       case "divide":
-        return { template: "$0 / $1", operands: [a, b] };
+        return of("$0 / $1", a, b);
       case "negate":
-        return { template: "-$0", operands: [a] };
+        return of("-$0", a);
+      case "narrow":
+        return { template: "f16($0)", operands: [a], from: "f32", to: "f16" };
       default:
         return undefined;
     }
@@ -510,7 +544,7 @@ export class Symbols {
     };
     if (!isSymbol(part.value)) return undefined;
     if (whole.value === part.value) return rest(0, 0);
-    if (!this.#isKind(whole.value, "add")) return undefined;
+    if (!this.#isKind(whole.value, "add") && !this.#isKind(whole.value, "fused")) return undefined;
     const i = whole.value / unit;
     const [a, b] = [this.#first[i]!, this.#second[i]!];
     const [first, second] = [this.#restOf(a), this.#restOf(b)];
@@ -521,6 +555,7 @@ export class Symbols {
 
   /** Returns the value of a number, without rounding, and the numbers that cancelled in it. */
   #restOf(x: number): { readonly value: number; readonly cancelled: Cancelled } {
+    if (this.#isKind(x, "call")) return this.#restOf(this.#first[x / unit]!);
     if (!this.#isKind(x, "rest")) return { value: x, cancelled: nothing };
     const i = x / unit;
     const { value, cancelled } = this.#restOf(this.#first[i]!);

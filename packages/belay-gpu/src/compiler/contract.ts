@@ -347,6 +347,8 @@ export interface KeptSums {
   readonly values: readonly Span[];
   /** The binding point of the results. */
   readonly of: BindingPoint;
+  /** The bytes of a value for each byte of a result: 2 for f32 beside f16. */
+  readonly growth: 1 | 2;
 }
 
 /** The protection of one compute entry point. */
@@ -364,7 +366,7 @@ export interface CompiledEntryPoint extends EntryPointSummary {
   /** The protection of memory, if a buffer of the entry point has a code. */
   readonly memory?: MemorySummary;
   /** The binding points of results, and of the buffer for the sums of which they are functions. */
-  readonly sums?: Omit<ShadowBinding, "hasAtomics">;
+  readonly sums?: Omit<ShadowBinding, "hasAtomics"> & Pick<KeptSums, "growth">;
   /** The ids of the check sites that this entry point reaches. */
   readonly checks: readonly number[];
   /**

@@ -48,7 +48,7 @@ export function protectedSummary(
     checks: sites.all.filter((site) => reached.has(site.functionName)).map(({ id }) => id),
     usesReport: [...variables].some((variable) => variable.name === report),
     ...(interGroup && { interGroup }),
-    ...(sums && { sums: { of: sums.of, at: sums.at } }),
+    ...(sums && { sums: { of: sums.of, at: sums.at, growth: sums.growth } }),
     ...(coded && { memory: memorySummary(coded, memory) }),
   };
 }

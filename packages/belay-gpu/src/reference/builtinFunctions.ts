@@ -28,6 +28,16 @@ const floatFunctions: ReadonlySet<string> = new Set<FloatOperation>([
   "tanh",
 ]);
 
+/** The functions of several floats, and those of their signs, that the library has. */
+const floatOperations: ReadonlySet<string> = new Set<FloatOperation>([
+  "abs",
+  "sign",
+  "min",
+  "max",
+  "step",
+  "atan2",
+]);
+
 /** The integer functions of the library, by name and type. The results are wrapped to the type. */
 const integerFunctions: Readonly<Record<string, readonly [i32: string, u32: string]>> = {
   countLeadingZeros: ["Math.clz32", "Math.clz32"],
@@ -117,7 +127,7 @@ export function emitBuiltin(
     case "transpose":
       return transposed(first);
     case "quantizeToF16":
-      return first.scalars.map((x) => code.float(f16Type, "from", x));
+      return first.scalars.map((x) => code.derived(f32Type, name, code.float(f16Type, "from", x), [x]));
     case "ldexp":
       return first.scalars.map((x, i) => code.float(scalarOf(type), "ldexp", x, args[1]!.scalars[i]!));
     case "dot":
@@ -138,7 +148,9 @@ function emitFloatFunction(
   if (!derived && !floatFunctions.has(name)) return undefined;
   return args[0]!.scalars.map((x, i) => {
     if (!derived) return f.call(name as FloatOperation, x);
-    return derived(f, ...args.map(({ scalars }) => scalars[scalars.length === 1 ? 0 : i]!));
+    const operands = args.map(({ scalars }) => scalars[scalars.length === 1 ? 0 : i]!);
+    const value = derived(f, ...operands);
+    return floatOperations.has(name) ? value : code.derived(type, name, value, operands);
   });
 }
 

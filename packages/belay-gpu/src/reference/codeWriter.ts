@@ -171,6 +171,16 @@ export class CodeWriter {
     return this.temp(`${isUnknown} ? ${call} : ${text}`);
   }
 
+  /**
+   * Emits the value of a built-in function that other operations have computed. Expressions keep
+   * the function.
+   */
+  derived(type: ScalarType, name: string, value: Scalar, operands: readonly Scalar[]): Scalar {
+    if (!this.#hasUnknownIntegers) return value;
+    const call = this.library(`${type.name}_derived`);
+    return [this.temp(`${call}("${name}", ${[value, ...operands].flat().join(", ")})`)];
+  }
+
   /** Returns the text of a condition that decides what is executed. */
   decision(atom: string): string {
     return this.#hasUnknownIntegers ? this.integer("decide", [atom], atom) : atom;

@@ -18,10 +18,17 @@ import type { CellsValue, EmittedValue } from "./values.ts";
 export type Arithmetic = (format: FloatFormat, r: Bounds) => Operations;
 
 /** The operations on numbers of one format. */
-export type Operations = Record<FloatOperation, unknown> & { readonly sumProducts?: SumProducts };
+export type Operations = Record<FloatOperation, unknown> & {
+  readonly sumProducts?: SumProducts;
+  /** Only for executions with unknown integers. */
+  readonly derived?: Derived;
+};
 
 /** Adds the products of two lists of numbers to a number. */
 export type SumProducts = (sum: number, left: ArrayLike<number>, right: ArrayLike<number>) => number;
+
+/** Takes the value of a built-in function that other operations have computed, and returns it. */
+export type Derived = (name: string, value: number, ...operands: number[]) => number;
 
 /** Computes an operation on integers of which some are unknown: at least `unknownInteger`. */
 export type OnUnknown = (operation: string, ...operands: number[]) => number;

@@ -150,7 +150,7 @@ export class AddedBindings {
   #kept(own: ProgramGroups): readonly BoundPoint[] {
     const sums = this.#descriptor.kernel?.sums;
     const results = sums && this.#rangeAt(sums.of, own);
-    return results ? [{ at: sums.at, range: this.#buffers.of(results.size).range }] : [];
+    return results ? [{ at: sums.at, range: this.#buffers.of(sums.growth * results.size).range }] : [];
   }
 
   #sums(slot: number): readonly BoundPoint[] {

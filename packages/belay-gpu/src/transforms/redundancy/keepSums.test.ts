@@ -24,12 +24,34 @@ describe("keepSums", () => {
     const start = source.indexOf(text) + text.indexOf("(") + 1;
     return { start, end: start + "upper".length };
   };
+  /** Returns a step that keeps the value before some text. */
+  const keepingIn =
+    (text: string, before: string): Step =>
+    (program, names) => {
+      const start = text.indexOf(before);
+      const values = [{ start, end: start + before.length - 1 }];
+      const stores = resultStores(program, variableAt(program, output)!)!;
+      return keepSums(program, names, stores, [{ values, at: { group: 1, binding: 4 } }]);
+    };
   const keep: Step = (program, names) =>
     keepSums(program, names, resultStores(program, variableAt(program, output)!)!, [
       { values: [spanOf("max(upper"), spanOf("max(lower")], at: { group: 1, binding: 4 } },
     ]);
 
   it("stores the last one of some values beside each result", () => golden("two stores", source, keep));
+
+  it("stores components of a vector beside results that are components", () => {
+    const source = kernel(`let sums = vec4f(f32(id.x));
+    let results = max(sums, vec4f());
+    c[id.x] = results.x;
+    for (var i = 1u; i < 4u; i++) { c[id.x + i] = results[i]; }`);
+    return golden("components", source, keepingIn(source, "sums,"));
+  });
+
+  it("stores f32 beside results of f16", () => {
+    const source = `enable f16;${kernel("let sum = f32(id.x); c[id.x] = f16(max(sum, 0.0));", "array<f16>")}`;
+    return golden("halves", source, keepingIn(source, "sum,"));
+  });
 });
 
 describe("resultStores", () => {
