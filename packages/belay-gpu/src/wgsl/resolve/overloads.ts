@@ -27,33 +27,41 @@ import { signaturesOf } from "./signatures.ts";
  * undefined. Abstract parameter types are possible only if every argument is a const-expression.
  */
 export function selectOverload(name: string, args: readonly Type[], allConst: boolean): Overload | undefined {
-  let selected = (allConst ? selectedForConstants : selectedForOthers).after(name);
-  for (const arg of args) selected = selected.after(arg);
-  selected.overload ??= select(name, args, allConst) ?? "none";
-  return selected.overload === "none" ? undefined : selected.overload;
+  const found = allConst ? foundForConstants : foundForOthers;
+  let known = found.get(name);
+  for (const arg of args) known = known?.with(arg);
+  if (known?.overload) return known.overload;
+  const overload = select(name, args, allConst);
+  if (overload) {
+    let node = found.get(name) ?? new OverloadTree();
+    found.set(name, node);
+    for (const arg of args) node = node.withNew(arg);
+    node.overload = overload;
+  }
+  return overload;
 }
 
 /**
- * A tree of selected overloads, by name and then by each argument type. Programs use few overloads
+ * The overloads of one name that were found, by each argument type. Programs use few overloads
  * often.
  */
-class Selected {
-  overload?: Overload | "none";
-  readonly #names = new Map<string, Selected>();
-  readonly #types = new WeakMap<Type, Selected>();
+class OverloadTree {
+  overload: Overload | undefined;
+  readonly #more = new WeakMap<Type, OverloadTree>();
 
-  after(next: string | Type): Selected {
-    const known = typeof next === "string" ? this.#names.get(next) : this.#types.get(next);
-    if (known) return known;
-    const selected = new Selected();
-    if (typeof next === "string") this.#names.set(next, selected);
-    else this.#types.set(next, selected);
-    return selected;
+  with(arg: Type): OverloadTree | undefined {
+    return this.#more.get(arg);
+  }
+
+  withNew(arg: Type): OverloadTree {
+    const node = this.with(arg) ?? new OverloadTree();
+    this.#more.set(arg, node);
+    return node;
   }
 }
 
-const selectedForConstants = new Selected();
-const selectedForOthers = new Selected();
+const foundForConstants = new Map<string, OverloadTree>();
+const foundForOthers = new Map<string, OverloadTree>();
 
 function select(name: string, args: readonly Type[], allConst: boolean): Overload | undefined {
   let best: Overload | undefined;
