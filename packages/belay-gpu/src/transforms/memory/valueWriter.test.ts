@@ -43,6 +43,9 @@ describe("a store", () => {
 
   it("joins 16-bit floats in words, and keeps a half that it does not store", () => {
     expect(store("vec2h", 4, 0, 4)).toEqual(["store(i, bitcast<u32>(vec2<f16>(v.x, v.y)));"]);
+    expect(store("vec4h", 8, 0, 8)).toEqual([
+      "store(i, vec2<u32>(bitcast<u32>(vec2<f16>(v.x, v.y)), bitcast<u32>(vec2<f16>(v.z, v.w))));",
+    ]);
     expect(store("f16", 4, 2, 4)).toEqual([
       "let old_1 = load(i);",
       "store(i, bitcast<u32>(vec2<f16>(bitcast<vec2<f16>>(old_1).x, v)));",

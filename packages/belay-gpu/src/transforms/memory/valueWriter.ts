@@ -59,7 +59,7 @@ export class ValueWriter {
   finish(): string[] {
     const size = this.#code.granuleBytes / 4;
     const granules = new Set([...this.#words.keys()].map((word) => Math.floor(word / size)));
-    for (const granule of [...granules].sort((a, b) => a - b)) this.#storeGranule(granule, size);
+    for (const granule of granules) this.#storeGranule(granule, size);
     return this.statements;
   }
 

@@ -44,6 +44,9 @@ describe("a value", () => {
       "let granule_1 = load(i);",
       "Pair(bitcast<f32>(granule_1.x), granule_1.zw)",
     ]);
+    expect(load("array<vec2u, 2>", atElement(16), 16).at(-1)).toBe(
+      "array<vec2<u32>, 2>(granule_1.xy, granule_1.zw)",
+    );
     expect(load("mat2x2f", atElement(16), 16).at(-1)).toBe(
       "mat2x2<f32>(bitcast<vec2<f32>>(granule_1.xy), bitcast<vec2<f32>>(granule_1.zw))",
     );
@@ -68,6 +71,7 @@ describe("16-bit floats", () => {
       "let granule_1 = load(i);",
       "bitcast<vec2<f16>>(granule_1).y",
     ]);
+    expect(load("vec2h", atElement(4), 4).at(-1)).toBe("bitcast<vec2<f16>>(granule_1)");
     expect(load("vec3h", atElement(8), 8).at(-1)).toBe(
       "vec4<f16>(bitcast<vec2<f16>>(granule_1.x), bitcast<vec2<f16>>(granule_1.y)).xyz",
     );

@@ -92,11 +92,14 @@ it.each([
   expect(recordsOf([right, right, wrong, right]).map(({ value }) => value)).toEqual([9, 8]);
 });
 
-it("compares tallies alone where there are no signatures", () => {
+it.each([
+  ["subgroup", (library: Library, final: Final) => concludeByExchange(library, final, "1u")],
+  ["workgroup", (library: Library, final: Final) => concludeByBarrier(library, final, "4u")],
+] as const)("compares tallies alone where there are no signatures, over the %s", (_, concluded) => {
   const recordsOf = (tallies: readonly number[]) => {
     const library = newLibrary();
     const final = finalOf(library, undefined);
-    const conclude = concludeByExchange(library, final, "1u");
+    const conclude = concluded(library, final);
     const replicas = tallies.map((tally) => [tally]);
     return runReplicas(library, `${final.tally} = input[lane].x; ${conclude}(1u);`, replicas).records;
   };
