@@ -4,11 +4,13 @@
  *
  *   node research/dist/scripts/checkedModel.js [--size full] [--runs 5] [--least N] [--json FILE]
  *
- * `--least` is the checker's least number of multiplications. The first table has the protection of
- * the kernels. The second one has the wall time with the host's parts of it, and the time of the
- * GPU from its first command to its last. The third one has the times of the native commands on the
- * GPU's clock, each dispatch in a pass of its own. Figures are medians of runs. The devices take
- * turns.
+ * `--least` is the checker's least number of multiplications. There are three tables:
+ *
+ * - the protection of the kernels;
+ * - the wall time with the host's parts of it, and the GPU's time from its first command on;
+ * - the times of the native commands on the GPU's clock, each dispatch in a pass of its own.
+ *
+ * Figures are medians of runs. The devices take turns.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

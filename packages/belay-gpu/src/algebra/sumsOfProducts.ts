@@ -627,8 +627,8 @@ function sampledOffsets(offsets: readonly number[]): number[] {
 
 /**
  * Returns the indices at `count / q`, and those before, for each prime power `q` that divides
- * `count`. Two coordinates of different periods that divide `count` do not both begin at all of
- * them: some `q` has more of a prime than one period leaves.
+ * `count`. They tell two coordinates apart whose different periods divide `count`. Not both of them
+ * begin anew at all these indices, as some `q` has more of a prime than one period leaves.
  */
 function edgesOf(count: number): number[] {
   const powers = divisorsOf(count).filter((each) => each > 1 && isPrimePower(each));

@@ -13,9 +13,9 @@ export function builtinFunction(program: Program, call: CallExpression): string 
 }
 
 /**
- * Returns true for calls of built-in functions that act on shared memory and return a value: atomic
- * operations, `workgroupUniformLoad`, and loads of subgroup matrices from buffers that kernels may
- * change.
+ * Returns true for calls of built-in functions that act on shared memory and return a value. These
+ * are atomic operations and `workgroupUniformLoad`. Loads of subgroup matrices are, too, if they
+ * are from a buffer that kernels may change.
  */
 export function isMemoryOperation(program: Program, expression: Expression): boolean {
   if (expression.kind !== "call") return false;

@@ -1,6 +1,6 @@
 /**
- * A cut through a kernel: an invocation executes all its loads of buffers that the kernel changes
- * in place before the cut, and all its stores after it.
+ * A cut through a kernel that changes buffers in place. An invocation executes all its loads of
+ * these buffers before the cut, and all its stores after it.
  */
 import type { FunctionDeclaration, GlobalVariable, Statement } from "../wgsl/ast.ts";
 import type { Program } from "../wgsl/program.ts";

@@ -20,9 +20,9 @@ export interface ReplicaSyncPoint {
 
 /**
  * Returns the first sync point of each kind. One kind is a store to memory that the invocation also
- * loads, without a barrier between: the store of one replica has to wait for the load of the other.
- * The other kind is an atomic operation on memory outside the sphere of replication whose result
- * both replicas need. `isInside` is true for variables with one copy per replica.
+ * loads, without a barrier between them. There the store of one replica has to wait for the load of
+ * the other. The other kind is an atomic operation on memory outside the sphere of replication
+ * whose result both replicas need. `isInside` is true for variables with one copy per replica.
  *
  * Requires access normal form.
  */

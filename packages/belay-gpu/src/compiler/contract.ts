@@ -74,15 +74,15 @@ export interface KernelLimits {
  */
 export interface InterGroup {
   /**
-   * The name of the pipeline-overridable constant for the dimension in which a grid is doubled: 0 =
-   * x, 1 = y, 2 = z, and 3 = the dimension in the report's word `grid`. Doubling x needs a grid of
-   * at most half the limit in x, and so on.
+   * The name of the pipeline-overridable constant for the dimension in which a grid is doubled. Its
+   * values 0 to 2 are x, y and z, and 3 is the dimension in the report's word `grid`. Doubling x
+   * needs a grid of at most half the limit in x, and so on.
    */
   readonly doubling: string;
   /**
-   * Set for a kernel that changes buffers in place and needs no copies of them: the largest grid,
-   * in workgroups of the program, that may be doubled. The last-arriving replica then stores. Zero
-   * if no grid may be doubled.
+   * The largest grid that may be doubled, in workgroups of the program; zero if none may. Set for a
+   * kernel that changes buffers in place and needs no copies of them. The last-arriving replica
+   * then stores.
    *
    * A larger or unknown grid is dispatched twice as it is, the second replicas before the first.
    * Both dispatches use one pipeline, because another one might round floats differently. They have

@@ -76,9 +76,9 @@ function pointedVariable(program: Program, pointer: Expression): GlobalVariable 
 }
 
 /**
- * Returns a warning about the lanes that run both replicas under `passes`: all lanes if neighbors
- * in a subgroup matter, and else that of an odd invocation. `kernel` is of the program with its
- * known overrides turned into constants.
+ * Returns a warning about the lanes that run both replicas under `passes`. These are all lanes if
+ * neighbors in a subgroup matter, and else that of an odd invocation. The facts are those of the
+ * program with its known overrides turned into constants.
  */
 export function sharedLanes(
   { name, declaration, invocations = 0, dependsOnLanes }: KernelFacts,

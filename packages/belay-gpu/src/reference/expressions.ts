@@ -539,8 +539,8 @@ function emitBuiltinCall(cx: KernelTranslation, call: CallExpression): EmittedVa
 }
 
 /**
- * Returns true if a `select` need not evaluate the operand that it does not take: one is loaded by
- * an index, and evaluation of none has effects.
+ * Returns true if a `select` need not evaluate the operand that it does not take. That is so where
+ * an operand is loaded by an index, and the evaluation of none has effects.
  */
 function canLeaveOut({ program }: KernelTranslation, { args }: CallExpression): boolean {
   let [isLoaded, hasEffects] = [false, false];

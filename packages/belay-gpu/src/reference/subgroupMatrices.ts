@@ -1,6 +1,7 @@
 /**
  * Writes the operations on subgroup matrices. The first invocation of each subgroup holds all of a
- * matrix, and the others none of it: all of them reach an operation, with the same arguments.
+ * matrix, and the others none of it. WGSL demands that all of them reach an operation, with the
+ * same arguments.
  *
  * Sums in the matrix units of a GPU are rounded in ways of their own, so that no intervals are
  * known.

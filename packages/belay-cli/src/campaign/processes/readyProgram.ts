@@ -82,9 +82,9 @@ export function makeReady({ runs }: CampaignProgram, device: GPUDevice, strike?:
 export type Strike = (buffer: GPUBuffer, byteOffset: number, mask: number) => Promise<void>;
 
 /**
- * The buffers for reading back that a program creates. A destroyed one takes the place of the next
- * that the program creates, because drivers need longer for mappable memory than for a run: an
- * NVIDIA H200 0.8 ms.
+ * The buffers for reading back that a program creates. The program gets a destroyed one in place of
+ * a new one, because drivers need longer for mappable memory than for a run. On an NVIDIA H200 it
+ * takes 0.8 ms.
  */
 class ReadbackBuffers {
   readonly #idle = new Set<GPUBuffer>();

@@ -47,12 +47,10 @@ function render({ injection, place, outcome, explanation, detail, elsewhere }: R
       )
     : `${id}: ${model} in ${structure} of ${program}, ${configuration}: ${outcomeNames[outcome]}`;
   const { observed, difference, disagreements = [] } = explanation ?? {};
-  const rows: string[][] = [["recorded as", outcomeNames[injection.outcome]]];
-  if ("site" in fault) {
-    rows.push(["struck", describeStruck(fault)]);
-  } else {
-    rows.push(["struck", `bits ${hex(fault.mask)} of buffer ${fault.buffer}, byte ${fault.byteOffset}`]);
-  }
+  const rows: string[][] = [
+    ["recorded as", outcomeNames[injection.outcome]],
+    ["struck", describeStruck(fault)],
+  ];
   if (observed && place?.site.kind !== "statement") {
     rows.push(["before", asWord(observed.before)], ["after", asWord(observed.after)]);
   }
@@ -68,7 +66,8 @@ function render({ injection, place, outcome, explanation, detail, elsewhere }: R
   return `${frame}\n\n${alignColumns(rows)}\n`;
 }
 
-function describeStruck(fault: Extract<Replay["injection"]["fault"], { site: number }>): string {
+function describeStruck(fault: Replay["injection"]["fault"]): string {
+  if ("buffer" in fault) return `bits ${hex(fault.mask)} of buffer ${fault.buffer}, byte ${fault.byteOffset}`;
   const { workgroup, localIndex, occurrence = 0, dispatch = 0, replica, extent = "invocation" } = fault;
   const who = {
     invocation: `replica ${replica} of`,

@@ -667,8 +667,8 @@ export class Kernels {
 }
 
 /**
- * Returns whether a kernel can run in place of another one: same bindings, same names, and the same
- * grids unless only the replaced kernel is Inter-Group.
+ * Returns whether a kernel can run in place of another one. Both need the same bindings and names.
+ * They need the same grids, too, unless only the replaced kernel is Inter-Group.
  */
 function fits(
   { protection, interGroup, memory }: ProtectedKernel,

@@ -143,7 +143,7 @@ export class Lines {
    * the piece to the check word.
    *
    * After all stores, a line's syndrome is its previous one plus that of each error that a store
-   * replaced: there the data is right but the check word is wrong. So a lane excludes the errors of
+   * replaced. There the data is right but the check word is wrong. So a lane excludes the errors of
    * its own piece from the change. It leaves those of other pieces. Each piece is stored at most
    * once, so each replaced error is excluded exactly once.
    *

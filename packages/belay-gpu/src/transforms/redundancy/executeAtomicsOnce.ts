@@ -56,8 +56,8 @@ export interface ExecuteAtomicsOnceOptions {
   /** True if replicas may wait for each other. Default true. */
   readonly mayWait?: boolean;
   /**
-   * Set if the first of two passes on a lane executes all operations and keeps their results for
-   * the second: the most times that an invocation executes an operation whose result is used.
+   * The most times that an invocation executes an operation whose result is used. Set if the first
+   * of two passes on a lane executes all operations, and keeps their results for the second.
    * Default 0.
    */
   readonly keptResults?: number;

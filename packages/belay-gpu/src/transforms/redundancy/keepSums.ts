@@ -13,9 +13,9 @@
  * A result may be a component of a vector, `c[i] = v.x`. Then so is its value: `sums[i] = kept.x`.
  *
  * Requires: uniqueNames.
- * Ensures:  a valid module in which each store to the results is followed by one of the value that
- *           was kept last, to the same place of another buffer. This buffer has the type of the
- *           results, with numbers of the type that is kept.
+ * Ensures:  a valid module. After each store to the results, it stores the value that was kept last
+ *           to the same place of another buffer. This buffer has the type of the results, with
+ *           numbers of the type that is kept.
  * Order:    before transforms that change the accesses of the source.
  */
 import { type BindingPoint, bindingPointOf } from "../../analysis/bindings.ts";

@@ -54,10 +54,11 @@ interface Copied extends CopiedValues {
 
 /**
  * Executes a loop on copies of plain arrays and strings. Afterwards it copies changed numbers back.
- * Returns false if the loop has to run as it is written. Then an element is no number of the copy's
- * type, two arrays share what the loop changes, or the loop accesses an element that does not
- * exist. The values and the loop's own arrays then are as before. `toHost` brings arrays of the
- * program up to date.
+ * `toHost` brings arrays of the program up to date.
+ *
+ * Returns false if the loop has to run as it is written, and leaves all values as they were. That
+ * is so where an element is no number of the copy's type, or does not exist. It is also so where
+ * two arrays share what the loop changes.
  */
 export async function onCopies(
   values: Readonly<Record<string, CopiedValues>>,

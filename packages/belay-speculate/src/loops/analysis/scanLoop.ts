@@ -21,9 +21,9 @@ export interface ScanLoop {
 export const valuesBefore = (variable: string): string => `$before ${variable}`;
 
 /**
- * Makes the loops of a scan. Null if no variable can be scanned. Requires that iterations only add
- * integers to the variable. Neither these nor the branches around them depend on a variable that
- * iterations share, or on an array that the loop writes.
+ * Returns the loops of a scan; null if no variable can be scanned. A variable can be if iterations
+ * only add integers to it. Neither the integers nor the branches around the additions may depend on
+ * a variable that iterations share, or on an array that the loop writes.
  *
  * Before:  if (a[i] > 0) { out[k] = a[i]; k = k + 1 }
  * Changes: if (a[i] > 0) reduce k by 1
@@ -159,20 +159,14 @@ function mainLoop(loop: Loop, scanned: Loop["carried"]): Loop {
   const type = "i32";
   const input = (name: string): LoopExpression => ({ kind: "input", type, name });
   const index: LoopExpression = { kind: "index", type };
-  const distance: LoopExpression = {
+  const binary = (left: LoopExpression, operator: "-" | "/", right: LoopExpression): LoopExpression => ({
     kind: "binary",
     type,
-    operator: "-",
-    left: index,
-    right: input("$first"),
-  };
-  const iteration: LoopExpression = {
-    kind: "binary",
-    type,
-    operator: "/",
-    left: distance,
-    right: input("$step"),
-  };
+    operator,
+    left,
+    right,
+  });
+  const iteration = binary(binary(index, "-", input("$first")), "/", input("$step"));
   const values = scanned.map(({ name, type }): BodyStatement => {
     const value: LoopExpression = {
       kind: "load",

@@ -21,8 +21,8 @@ export function loopsWithoutMark(loops: readonly Marked[]): Diagnostic[] {
 }
 
 /**
- * Returns the functions with "use speculate" in which no loop has a directive, and the loops of
- * each: those that have no other such function closer around them.
+ * Returns the functions with "use speculate" in which no loop has a directive, each with its loops.
+ * A loop belongs to the innermost such function around it.
  */
 export function functionsToTry<Place extends { readonly node: Span; readonly scope: Scope }>(
   { program }: ParsedFile,

@@ -8,8 +8,8 @@ const patience = 65536;
 
 /**
  * The number of banks of slots. A replica can be three turns ahead of a partner that still reads
- * the oldest bank: it leaves an agreement, shares two words without waiting, and enters the next
- * agreement.
+ * the oldest bank. It then has left an agreement, shared two words without waiting, and entered the
+ * next agreement.
  */
 const banks = 4;
 

@@ -232,7 +232,8 @@ export const lowestChecked = -64;
 
 /**
  * Returns true where an index is one of `count` elements. The loop runs as it is written where an
- * index is no integer, or so low that the host does not know whether the array has such a property.
+ * index is no integer. It does so too where an index is so low that the host does not know whether
+ * the array has such a property.
  */
 function insideOf(
   lowering: Lowering,
