@@ -111,29 +111,16 @@ function compileWith(
       );
       const { result } = protection;
       const failed = result.diagnostics.some(({ severity }) => severity === "error");
-      const [unknown] = failed ? [] : unknownConstants(resolve(parse(source).module), flags.constant);
-      if (unknown !== undefined)
-        throw new CommandFailure("usage", `the module has no override "${unknown}" for --constant`);
-
-      if (cover && !failed) printUnstruck(source, result, cover, flags, io);
-      if (!flags.json) printDiagnostics(result, source, file, io);
-      const { chosen } = result;
-      if (chosen && !flags.json)
-        tell(
-          io.stderr,
-          `chosen: ${describeConfiguration(chosen)}, predicted ${chosen.predicted.toFixed(2)}x: ${chosen.reason}\n`,
-        );
-      if (!flags.json) printRenamed(result, io);
-      if (flags.timePasses && !flags.json) tell(io.stderr, timesOf(protection));
-      if (flags.json || !failed) {
-        const code = failed ? result.code : codeAfter(protection, flags.printAfter);
-        const text = flags.json
-          ? toJson({ ...result, code, ...(flags.timePasses && { passes: timed(protection) }) }, source)
-          : code;
-        if (flags.output && flags.output !== "-" && !failed) await writeAtomically(flags.output, text);
-        // A pipe or a file gets the module unchanged.
-        else io.stdout.write(isTerminal(io.stdout) ? printable(text) : text);
-      }
+      if (!failed) refuseUnknown(source, result, cover, flags);
+      if (!flags.json && cover && !failed) tellUnstruck(source, result, cover, flags, io);
+      if (!flags.json) tellChoices(protection, source, file, io);
+      if (!flags.json && flags.timePasses) tell(io.stderr, timesOf(protection));
+      const code = failed ? result.code : codeAfter(protection, flags.printAfter);
+      const passTimes = flags.timePasses && { passes: timed(protection) };
+      const text = flags.json ? toJson({ ...result, code, ...passTimes }, source) : code;
+      if (flags.output && flags.output !== "-" && !failed) await writeAtomically(flags.output, text);
+      // A pipe or a file gets the module unchanged.
+      else if (flags.json || !failed) io.stdout.write(isTerminal(io.stdout) ? printable(text) : text);
       finish(failed ? exitStatus.failed : exitStatus.ok);
     });
 }
@@ -162,26 +149,35 @@ async function coverOf(
   }
 }
 
-/**
- * Tells which kernels are protected as a whole because no campaign has struck them. Throws a
- * `CommandFailure` for faults of a kernel that the module does not have.
- */
-function printUnstruck(
+/** Throws a `CommandFailure` for overrides or faults of kernels that the module does not have. */
+function refuseUnknown(
   source: string,
   { entryPoints }: CompilerResult,
-  cover: SelectiveCover,
-  { faults: path, json }: Flags,
-  io: Io,
+  cover: SelectiveCover | undefined,
+  { constant, faults: path }: Flags,
 ): void {
+  const [override] = unknownConstants(resolve(parse(source).module), constant);
+  if (override !== undefined)
+    throw new CommandFailure("usage", `the module has no override "${override}" for --constant`);
   const digest = digestOf(source);
-  const own = cover.faults.filter((each) => each.source === source || each.source === digest);
+  const own = cover?.faults.filter((each) => each.source === source || each.source === digest) ?? [];
   const unknown = own.find((each) => !entryPoints.some(({ name }) => name === each.entryPoint));
   if (unknown)
     throw new CommandFailure(
       "usage",
       `${path} has faults of "${unknown.entryPoint}", which is no entry point of the module`,
     );
-  for (const { name } of json ? [] : entryPoints)
+}
+
+/** Tells which kernels are protected as a whole because no campaign has struck them. */
+function tellUnstruck(
+  source: string,
+  { entryPoints }: CompilerResult,
+  cover: SelectiveCover,
+  { faults: path }: Flags,
+  io: Io,
+): void {
+  for (const { name } of entryPoints)
     if (injectedInto(source, name, cover) === 0)
       tell(io.stderr, `protected as a whole: "${name}", as ${path} has no faults of it in this text\n`);
 }
@@ -193,18 +189,16 @@ function shareFrom(text: string): number {
   throw new InvalidArgumentError("Expected a share of up to 1, in a form such as sdc=0.99.");
 }
 
-function printDiagnostics({ diagnostics }: CompilerResult, source: string, file: string, io: Io): void {
+/** Tells the diagnostics, the chosen configuration, and new names of declarations. */
+function tellChoices({ result }: Protection, source: string, file: string, io: Io): void {
+  const { diagnostics, chosen, renamed } = result;
   const color = colorsFor(io.stderr).isColorSupported;
-  for (const diagnostic of diagnostics) {
-    tell(
-      io.stderr,
-      `${renderDiagnostic(diagnostic, source, { file: file === "-" ? "<stdin>" : file, color })}\n\n`,
-    );
+  const shown = { file: file === "-" ? "<stdin>" : file, color };
+  for (const diagnostic of diagnostics) tell(io.stderr, `${renderDiagnostic(diagnostic, source, shown)}\n\n`);
+  if (chosen) {
+    const times = chosen.predicted.toFixed(2);
+    tell(io.stderr, `chosen: ${describeConfiguration(chosen)}, predicted ${times}x: ${chosen.reason}\n`);
   }
-}
-
-/** Prints the new names of declarations that could not keep their own. */
-function printRenamed({ renamed }: CompilerResult, io: Io): void {
   for (const [name, other] of Object.entries(renamed))
     tell(io.stderr, `renamed: "${name}" is "${other}" here, as it hides a name that protection needs\n`);
 }

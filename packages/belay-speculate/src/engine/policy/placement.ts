@@ -2,6 +2,7 @@
  * The placement policy, which decides where a call of a loop is executed. Every function here is
  * pure: the answer follows from the loop's timings, the call, the time spent on it and the device's
  * costs. Times are milliseconds.
+ *
  * A loop runs where it promises to be faster, including transfers. While little is known, the CPU
  * begins, for at most a quarter of the GPU's expected time. Arrays that stay on the GPU move once
  * the time lost by leaving them adds up to the cost of moving them. As in the ski rental problem,
