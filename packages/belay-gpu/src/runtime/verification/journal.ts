@@ -200,6 +200,7 @@ export class Journal {
       this.pressure.emit();
       this.#recoverable = true;
     }
+    if (records.includes(undefined)) this.#snapshots.discardAdvance();
     const words = new WordsBefore(records, this.#uniforms);
     const accepted = this.#isChecked(records)
       ? this.#submitChecked(commands, records, words, call)
@@ -401,6 +402,14 @@ export class Journal {
     return epoch;
   }
 
+  /**
+   * Copies what a closed epoch has overwritten, as the next one is likely to overwrite it again.
+   * Call it before other work is submitted.
+   */
+  saveInAdvance({ contentsBefore }: Epoch): void {
+    if (contentsBefore.size > 0) this.#snapshots.saveInAdvance(contentsBefore.keys());
+  }
+
   /** Ends the open epoch and returns all unverified epochs, oldest first. */
   closeAll(): readonly Epoch[] {
     this.close();
@@ -427,6 +436,7 @@ export class Journal {
     follow?: (encoder: GPUCommandEncoder) => void,
   ): Promise<boolean> {
     const repeated = acceptedEvents(epochs);
+    this.#snapshots.discardAdvance();
     const { failed } = makeSilently(this.#device, () => {
       this.#snapshots.restore(contentsBefore(epochs));
       between();

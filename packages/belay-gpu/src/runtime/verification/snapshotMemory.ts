@@ -55,9 +55,9 @@ export class SnapshotMemory {
     return this.#peak;
   }
 
-  /** Returns whether copies of so many bytes stay within the budget. */
-  hasRoomFor(bytes: number): boolean {
-    return this.#used + bytes <= this.#budget;
+  /** Returns whether copies of so many bytes stay within a share of the budget. */
+  hasRoomFor(bytes: number, share = 1): boolean {
+    return this.#used + bytes <= share * this.#budget;
   }
 
   /** Returns a range for a copy. Its contents are those of an earlier copy. */

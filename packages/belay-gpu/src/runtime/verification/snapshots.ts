@@ -32,12 +32,31 @@ interface Copied {
   readonly checks: BufferRange | undefined;
 }
 
+/** The known facts about a resource that epochs write. */
+class Known {
+  /** Its current contents, if they need no copy: zeros, or those of a copy in advance. */
+  contents: "zeros" | BufferRange | undefined;
+  /** The number of the latest epoch that saved it, and how many epochs in a row did. */
+  savedIn = 0;
+  inARow = 0;
+
+  constructor(contents?: "zeros") {
+    this.contents = contents;
+  }
+}
+
 /** The copies of buffers and textures from before epochs wrote them. */
 export class Snapshots {
   readonly #device: GPUDevice;
   /** Keeps check words, which are saved with the contents of buffers. */
   readonly #checks: Pick<MemoryProtection, "checksOf" | "hostWrite">;
   readonly #memory: SnapshotMemory;
+  /** The copies in advance. They equal their buffers as long as these are not written. */
+  readonly #inAdvance = new Set<BufferRange>();
+  /** The device's error about them; undefined once it is known that there is none. */
+  #advanceFailed: Promise<GPUError | null> | undefined = undefined;
+  /** The number of the open epoch, without those that saved nothing. */
+  #epoch = 1;
   #taken = 0;
   #bytes = 0;
   #milliseconds = 0;
@@ -66,17 +85,30 @@ export class Snapshots {
 
   /** Records that a resource was created and contains only zeros. */
   recordCreation(resource: GpuResource): void {
-    dataOn(resource).set(this, true);
+    dataOn(resource).set(this, new Known("zeros"));
   }
 
   /** Records that a resource was written without a snapshot. */
   recordWrite(resource: GpuResource): void {
-    dataOf(resource)?.delete(this);
+    const known = dataOf(resource)?.get(this) as Known | undefined;
+    const contents = known && this.#take(known);
+    if (typeof contents === "object") this.#memory.free(contents);
   }
 
-  /** Returns whether a resource has contained only zeros so far. */
-  #isPristine(resource: GpuResource): boolean {
-    return dataOf(resource)?.get(this) === true;
+  /** Returns the contents of a resource that is about to be written, if they need no copy. */
+  #take(known: Known): "zeros" | BufferRange | undefined {
+    const { contents } = known;
+    known.contents = undefined;
+    // Copies in advance may be discarded.
+    return typeof contents !== "object" || this.#inAdvance.delete(contents) ? contents : undefined;
+  }
+
+  /** Returns the facts about a resource that is about to be saved. */
+  #knownOf(resource: GpuResource): Known {
+    const data = dataOn(resource);
+    const known = (data.get(this) as Known | undefined) ?? new Known();
+    data.set(this, known);
+    return known;
   }
 
   /**
@@ -87,24 +119,73 @@ export class Snapshots {
     resources: readonly GpuResource[],
     into: Map<GpuResource, Contents>,
   ): Promise<GPUError | null> | "noRoom" | undefined {
-    const start = performance.now();
-    const pristine: GpuResource[] = [];
+    const copied: Copied[] = [];
+    let bytes = 0;
+    let earlier: Promise<GPUError | null> | undefined;
+    for (const resource of resources) {
+      const known = this.#knownOf(resource);
+      known.inARow = known.savedIn === this.#epoch - 1 ? known.inARow + 1 : 1;
+      known.savedIn = this.#epoch;
+      const contents = this.#take(known);
+      if (contents) {
+        into.set(resource, contents);
+        if (contents !== "zeros") earlier = this.#advanceFailed;
+        continue;
+      }
+      const size = sizeOf(resource);
+      const checks = isTexture(resource) ? undefined : this.#checks.checksOf(resource);
+      copied.push({ resource, size, checks });
+      bytes += size + (checks?.size ?? 0);
+    }
+    if (!this.#memory.hasRoomFor(bytes)) this.discardAdvance();
+    if (!this.#memory.hasRoomFor(bytes)) return "noRoom";
+    const failed = copied.length === 0 ? undefined : this.#copy(copied, into);
+    if (!failed || !earlier) return failed ?? earlier;
+    return Promise.all([failed, earlier]).then((errors) => errors.find(Boolean) ?? null);
+  }
+
+  /**
+   * Copies buffers that an epoch saved, for the next epoch. It does so for those that two epochs in
+   * a row have saved. The host then has nothing to do for them before the program's next commands.
+   * Call it when all work of the epoch is submitted.
+   */
+  saveInAdvance(resources: Iterable<GpuResource>): void {
+    this.discardAdvance();
     const copied: Copied[] = [];
     let bytes = 0;
     for (const resource of resources) {
-      if (this.#isPristine(resource)) {
-        pristine.push(resource);
-      } else {
-        const size = sizeOf(resource);
-        const checks = isTexture(resource) ? undefined : this.#checks.checksOf(resource);
-        copied.push({ resource, size, checks });
-        bytes += size + (checks?.size ?? 0);
-      }
-      this.recordWrite(resource);
+      const known = this.#knownOf(resource);
+      const isRepeated = known.savedIn === this.#epoch && known.inARow > 1;
+      // Check words change without a write of the program.
+      if (!isRepeated || isTexture(resource) || this.#checks.checksOf(resource)) continue;
+      const size = sizeOf(resource);
+      copied.push({ resource, size, checks: undefined });
+      bytes += size;
     }
-    if (!this.#memory.hasRoomFor(bytes)) return "noRoom";
-    for (const resource of pristine) into.set(resource, "zeros");
-    if (copied.length === 0) return undefined;
+    this.#epoch++;
+    // With half of the budget in use, epochs would be checked sooner.
+    if (copied.length === 0 || !this.#memory.hasRoomFor(bytes, 0.5)) return;
+    const copies = new Map<GpuResource, Contents>();
+    const failed = this.#copy(copied, copies);
+    this.#advanceFailed = failed;
+    void failed.then((error) => {
+      if (!error && this.#advanceFailed === failed) this.#advanceFailed = undefined;
+    });
+    for (const [resource, copy] of copies) {
+      this.#knownOf(resource).contents = copy as BufferRange;
+      this.#inAdvance.add(copy as BufferRange);
+    }
+  }
+
+  /** Frees the copies in advance, as other contents may be the current ones. */
+  discardAdvance(): void {
+    for (const copy of this.#inAdvance) this.#memory.free(copy);
+    this.#inAdvance.clear();
+  }
+
+  /** Copies resources. Resolves to the device's error, if there is one. */
+  #copy(copied: readonly Copied[], into: Map<GpuResource, Contents>): Promise<GPUError | null> {
+    const start = performance.now();
     const { failed } = makeSilently(this.#device, () => {
       const encoder = this.#device.createCommandEncoder({ label: "belay: save" });
       for (const each of copied) {

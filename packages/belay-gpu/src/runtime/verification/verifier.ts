@@ -144,6 +144,7 @@ export class Verifier {
       // The snapshot is submitted before anything is awaited, so it follows the epoch directly in
       // the queue.
       const taking = this.#reports.takeSnapshot([epoch]);
+      this.#journal.saveInAdvance(epoch);
       const acceptances = [...kernelsOf([epoch])].map((kernel) => kernel.acceptance);
       const [{ lost }, snapshot] = await Promise.all([
         previous,
