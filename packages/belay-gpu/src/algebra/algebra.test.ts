@@ -109,16 +109,22 @@ const expectedOf = async (...given: [ProductKernel, numbers?: typeof small]) =>
   new Program(await sharedDevice(), given[0], "auto", given[1]).run();
 
 /** Returns a function that encodes the doubling of all numbers in some buffers. */
-function doublingOf(device: GPUDevice, buffers: readonly GPUBuffer[]): (pass: GPUComputePassEncoder) => void {
+function doublingOf(
+  device: GPUDevice,
+  buffers: readonly GPUBuffer[],
+  layout: GPUPipelineLayout | "auto" = "auto",
+): (pass: GPUComputePassEncoder) => void {
   const code = `@group(0) @binding(0) var<storage, read_write> x: array<f32>;
 @compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3u) {
   for (var i = id.x; i < arrayLength(&x); i += 64u) { x[i] *= 2.0; }
 }`;
   const module = device.createShaderModule({ code });
-  const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
-  const layout = pipeline.getBindGroupLayout(0);
+  const pipeline = device.createComputePipeline({ layout, compute: { module } });
   const groups = buffers.map((buffer) =>
-    device.createBindGroup({ layout, entries: [{ binding: 0, resource: { buffer } }] }),
+    device.createBindGroup({
+      layout: pipeline.getBindGroupLayout(0),
+      entries: [{ binding: 0, resource: { buffer } }],
+    }),
   );
   return (pass) => {
     for (const group of groups) {
@@ -400,8 +406,11 @@ describe("checks by algebra on a hardened device", () => {
   it("has three native commands for the kernel, and three for each step of the check", async () => {
     const device = await hardened({ redundancy: "intra+lds" });
     const program = new Program(device, product);
-    const double = doublingOf(device, [new Program(device, product).output]);
-    // The kernel under redundancy leaves a bind group for its report.
+    const entry = { binding: 0, visibility: GPUShaderStage.COMPUTE, buffer: { type: "storage" } } as const;
+    const own = device.createBindGroupLayout({ entries: [entry] });
+    const layout = device.createPipelineLayout({ bindGroupLayouts: [own] });
+    const double = doublingOf(device, [new Program(device, product).output], layout);
+    // The kernel under redundancy leaves a bind group for its report, as its layout is explicit.
     const run = () =>
       program.run((pass) => {
         double(pass);
