@@ -37,9 +37,10 @@ const { values: flags } = parseArgs({
     json: { type: "string" },
   },
 });
-const [seconds, elements, block, budget] = (["seconds", "elements", "block", "budget"] as const).map((flag) =>
-  Number(flags[flag]),
-) as [number, number, number, number];
+const seconds = Number(flags.seconds);
+const elements = Number(flags.elements);
+const block = Number(flags.block);
+const budget = Number(flags.budget);
 /** The runs before the blocks, in which pipelines are compiled. */
 const warmup = 5;
 

@@ -33,9 +33,10 @@ const { values: flags } = parseArgs({
     out: { type: "string" },
   },
 });
-const [seed, runs, jobs, dispatches] = (["seed", "runs", "jobs", "dispatches"] as const).map((flag) =>
-  Number(flags[flag]),
-) as [...[number, number, number, number]];
+const seed = Number(flags.seed);
+const runs = Number(flags.runs);
+const jobs = Number(flags.jobs);
+const dispatches = Number(flags.dispatches);
 const end = performance.now() + 1000 * Number(flags["time-limit"]);
 
 interface Count {

@@ -42,11 +42,9 @@ const { values: flags } = parseArgs({
     out: { type: "string" },
   },
 });
-const [repeat, faults, seed] = (["repeat", "faults", "seed"] as const).map((flag) => Number(flags[flag])) as [
-  number,
-  number,
-  number,
-];
+const repeat = Number(flags.repeat);
+const faults = Number(flags.faults);
+const seed = Number(flags.seed);
 const end = performance.now() + 1000 * Number(flags["time-limit"]);
 
 interface HalfProgram {

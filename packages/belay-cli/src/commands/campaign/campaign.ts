@@ -163,8 +163,18 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
 
 /** The flags that decide a campaign's settings. */
 const settingFlags = [
-  ...["flavors", "checks", "pairing", "memory", "models", "structures", "margin", "bound", "minimum"],
-  ...["confidence", "seed", "shard"],
+  "flavors",
+  "checks",
+  "pairing",
+  "memory",
+  "models",
+  "structures",
+  "margin",
+  "bound",
+  "minimum",
+  "confidence",
+  "seed",
+  "shard",
 ];
 
 /** Returns the settings of the campaign in a directory, which no flag may change. */
