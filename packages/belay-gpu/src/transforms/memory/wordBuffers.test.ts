@@ -4,15 +4,20 @@ import { uniformity } from "../../analysis/uniformity.ts";
 import { printDeclaration, printStatement } from "../../wgsl/printer.ts";
 import { WordBuffers } from "./wordBuffers.ts";
 
+const effects = "fn effect(n: u32) -> u32 { return n; }";
+
 /** Returns the rewritten statements of a kernel, and the functions made for it. */
-function rewritten(body: string, functions = "") {
-  const { program, names, granules, runs, wordAccess, main, byKind } = checkedKernel(body, { functions });
+function rewritten(body: string, functions = effects, line = {}) {
+  const { program, names, granules, runs, wordAccess, main, byKind } = checkedKernel(body, {
+    functions,
+    ...line,
+  });
   const buffers = new WordBuffers(program, names, {
     access: wordAccess,
     lines: runs,
     findings: granules.findings,
     uniform: uniformity(program),
-    hasEffects: ({ callee }) => callee.name === "workgroupBarrier",
+    hasEffects: ({ callee }) => callee.name === "effect" || callee.name === "workgroupBarrier",
     lasting: new Set(),
   });
   const [, ...statements] = buffers.function(main).body.statements;
@@ -53,6 +58,34 @@ describe("loads", () => {
     expect(statements.slice(before + 1, after + 1)).toEqual(["var loaded_2 = peeked(u32(k));"]);
   });
 
+  it("are checked before a later load uses a variable to which they were assigned", () => {
+    const { statements } = rewritten("var sum = 0u; sum = a[i]; let y = a[sum];");
+    expect(statements.slice(-4)).toEqual([
+      "sum = loaded_1;",
+      "var loaded_2 = peeked(u32(sum));",
+      check("loaded_2 = repaired(u32(sum));"),
+      "let y = loaded_2;",
+    ]);
+  });
+
+  it("run ahead of stores to workgroup memory, but not of stores to other memory", () => {
+    const variables = "var<workgroup> tile: array<u32, 64>; var<private> own: u32;";
+    const placeOfLast = (body: string) =>
+      rewritten(body, variables).statements.indexOf("var loaded_2 = peeked(u32(k));");
+    expect(placeOfLast("tile[i] = a[i]; let y = a[k];")).toBe(1);
+    expect(placeOfLast("own = a[i]; let y = a[k];")).toBe(3);
+  });
+
+  it("in the arguments of a call with effects are corrected in their place", () => {
+    expect(rewritten("let x = effect(a[i]); if (i > 3) { effect(a[k]); }").statements).toEqual([
+      "let x = effect(corrected(u32(i)));",
+      "if (i > 3) { effect(corrected(u32(k))); }",
+    ]);
+    expect(rewritten("if (a[i] > 3) { effect(1u); }").statements.at(-1)).toBe(
+      "if (loaded_1 > 3) { effect(1u); }",
+    );
+  });
+
   it("of a branch run in their place, and the branch again after an error", () => {
     expect(rewritten("var sum = 0u; if (i > 3) { sum += a[i]; }").statements).toEqual([
       "var sum = 0u;",
@@ -67,6 +100,14 @@ describe("loads", () => {
     ]);
     expect(rewritten("while (a[i] > 3) { a[i] = 0u; }").statements).toEqual([
       "while (corrected(u32(i)) > 3) { store_1(u32(i), 0u); }",
+    ]);
+  });
+
+  it("that begin a loop are corrected in their place, also where the loop runs again", () => {
+    const { statements } = rewritten("var sum = 0u; for (var n = a[0]; n < 4; n++) { sum += a[n]; }");
+    expect(statements.slice(1)).toEqual([
+      "for (var n = corrected(u32(0)); n < 4; n++) { sum += peeked(u32(n)); }",
+      check("sum = 0u; for (var n = corrected(u32(0)); n < 4; n++) { sum += repaired(u32(n)); }"),
     ]);
   });
 
@@ -85,6 +126,16 @@ it("stores through functions, after the check of what is stored", () => {
     "let x = loaded_1;",
     "store_1(u32(k + 1), x);",
   ]);
+});
+
+it("encodes consecutive stores to lines together, past declarations without effects", () => {
+  const groups = (between: string) => {
+    const line = { memory: "secded128", pieceBytes: 4 } as const;
+    const { statements } = rewritten(`a[i] = 1u; ${between} a[i + 64] = 2u;`, effects, line);
+    return statements.filter((each) => each.startsWith("let together"));
+  };
+  expect(groups("let y = i + 3u;")).toHaveLength(1);
+  expect(groups("let y = effect(3u);")).toHaveLength(2);
 });
 
 it("makes a version of a function for callers that check its loads, and one for those that repair", () => {
