@@ -3,12 +3,19 @@ import type { SumsChecker } from "../runtime/context/sumsChecker.ts";
 import type { SumsCheckStarter } from "../runtime/recording/sumsChecking.ts";
 import { DeviceAlgebra } from "./deviceAlgebra.ts";
 
+/**
+ * The least number of multiplications that a check has to save by default. On an H200, a program
+ * then waits about as long for a product of TensorFlow.js under redundancy.
+ */
+export const defaultLeastMultiplications = 2 ** 29;
+
 /** The options of `algebra`. */
 export interface AlgebraOptions {
   /**
    * The least number of multiplications that a check has to save. Redundancy costs less for smaller
-   * dispatches, as a check has some dispatches of its own. Default 2^30, those of a product of 1024
-   * rows, columns and terms. With 0, or under `redundancy: "algebra"`, dispatches of each size are
+   * dispatches, as a check has some dispatches of its own. Default 2^29, half those of a product of
+   * 1024 rows, columns and terms. It is twice as large where the device decides about results at
+   * once. With 0, or under `redundancy: "algebra"`, dispatches of each size are
    * checked.
    */
   readonly leastMultiplications?: number;
@@ -30,7 +37,7 @@ export interface AlgebraOptions {
 export function algebra(options: AlgebraOptions = {}): SumsChecker {
   const known = { leastMultiplications: wholeFrom(0), searchesAtOnce: flag };
   refuseUnknown(options, known, " of the checker");
-  const { leastMultiplications = 2 ** 30, searchesAtOnce = false } = options;
+  const { leastMultiplications = defaultLeastMultiplications, searchesAtOnce = false } = options;
   const starter: SumsCheckStarter = {
     leastMultiplications,
     beginChecks: (context) => new DeviceAlgebra(context, { leastMultiplications, searchesAtOnce }),

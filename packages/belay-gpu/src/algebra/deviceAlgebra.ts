@@ -17,11 +17,12 @@ import { makeSilently } from "../runtime/webgpu/nativeObjects.ts";
 import type { OwnKernel } from "../runtime/webgpu/ownKernel.ts";
 import type { BufferRange } from "../runtime/webgpu/resources.ts";
 import type { Activation } from "./activations.ts";
-import { buffersOf, workOfCheck } from "./checkKernels.ts";
+import { buffersOf } from "./checkKernels.ts";
 import { concluding, DispatchCheck, type Findings, type Settled } from "./dispatchCheck.ts";
 import { type FoundSums, type SumsOfProducts, searchSums, type Unrecognized } from "./sumsOfProducts.ts";
 import { SumsPipelines } from "./sumsPipelines.ts";
 import { bitsOf } from "./symbols.ts";
+import { reasonAgainstCheck } from "./worth.ts";
 
 /** The cost of redundancy without a prediction, relative to the dispatch alone. */
 const usualCost = 2;
@@ -416,7 +417,7 @@ export class DeviceAlgebra implements SumsChecking {
       const { sums, activation } = found;
       const { of } = sums.output;
       const output = bound.find((each) => isSame(each.of, of))!.place as BufferRange;
-      const reason = this.#obstacleTo(kind, found, output.size);
+      const reason = obstacleTo(found, output.size) ?? this.#reasonAgainst(kind, found);
       if (reason !== undefined) return this.#leave(kind, reason);
       yield;
       const options = { decides: true, activation };
@@ -451,29 +452,24 @@ export class DeviceAlgebra implements SumsChecking {
     return variants;
   }
 
-  /** Returns the reason why a dispatch with these sums is not checked, if there is one. */
-  #obstacleTo(
-    { isAsked, costOfRedundancy }: Kind,
-    { sums, activation }: FoundSums,
-    outputBytes: number,
-  ): string | undefined {
-    const { output, first, count, terms } = sums;
-    const bytes = bitsOf(activation?.format ?? output.format) / 8;
-    if (first !== 0 || count * bytes !== outputBytes)
-      return `its results fill ${count * bytes} of the ${outputBytes} bytes of "${output.name}"`;
+  /** Returns the reason why a check of these sums does not pay, if there is one. */
+  #reasonAgainst({ isAsked, costOfRedundancy }: Kind, found: FoundSums): string | undefined {
+    if (isAsked) return undefined;
     const { leastMultiplications } = this.#settings;
-    if (isAsked || leastMultiplications === 0) return undefined;
-    const saved = costOfRedundancy - 1 - workOfCheck(sums, activation);
-    if (saved <= 0) return "redundancy is predicted to cost less";
-    const multiplications = terms.reduce((product, { size }) => product * size, count);
-    const least = Math.ceil(leastMultiplications / saved);
-    if (multiplications >= least) return undefined;
-    return `it has ${multiplications} multiplications, and a check pays from ${least} on`;
+    return reasonAgainstCheck(found, { costOfRedundancy, leastMultiplications, defers: this.#defers });
   }
 }
 
 /** Returns the bytes of sums for each byte of results. */
 const growthOf = (activation: Activation | undefined): 1 | 2 => (activation?.format === "f16" ? 2 : 1);
+
+/** Returns the reason why a dispatch with these sums cannot be checked, if there is one. */
+function obstacleTo({ sums, activation }: FoundSums, outputBytes: number): string | undefined {
+  const { output, first, count } = sums;
+  const bytes = bitsOf(activation?.format ?? output.format) / 8;
+  if (first === 0 && count * bytes === outputBytes) return undefined;
+  return `its results fill ${count * bytes} of the ${outputBytes} bytes of "${output.name}"`;
+}
 
 /** Describes a repair in one line. */
 function describeRepair({ kernel, result, difference, bound, count }: Omit<Repair, "message">): string {
