@@ -4,8 +4,8 @@ import type { SumsCheckStarter } from "../runtime/recording/sumsChecking.ts";
 import { DeviceAlgebra } from "./deviceAlgebra.ts";
 
 /**
- * The least number of multiplications that a check has to save by default. On an H200, a program
- * then waits about as long for a product of TensorFlow.js under redundancy.
+ * The least number of multiplications that a check has to save by default. On an H200, programs
+ * wait less for checked products from there on.
  */
 export const defaultLeastMultiplications = 2 ** 29;
 
