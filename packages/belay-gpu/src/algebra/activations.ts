@@ -20,11 +20,19 @@ import type { Program } from "../wgsl/program.ts";
 import { versionsOf } from "../wgsl/resolve/index.ts";
 import { type AnyNode, forEachChild } from "../wgsl/traverse.ts";
 import { f16Type, f32Type, type Type } from "../wgsl/types.ts";
+import { type DecisionOnPath, DecisionTree } from "./decisionTree.ts";
 import { type DigitMap, fitDigits } from "./digits.ts";
 import { functionOfSum } from "./functionOfSum.ts";
-import { NoFit } from "./noFit.ts";
+import { NoFit, NoForm } from "./noFit.ts";
 import { type Operand, operandOf } from "./operand.ts";
-import type { Loaded, Precision, Symbols } from "./symbols.ts";
+import {
+  type Answers,
+  type Decision,
+  dependsOnData,
+  type Loaded,
+  type Precision,
+  type Symbols,
+} from "./symbols.ts";
 
 /** A function of the sums that a dispatch computes. Its results are stored in place of the sums. */
 export interface Activation {
@@ -128,6 +136,8 @@ export class Activated {
   readonly #values: readonly Span[];
   #text: string | undefined;
   #format: Precision = "f32";
+  /** The paths of the results that were looked at last, by their addresses. */
+  #trees = new Map<number, DecisionTree>();
   /** The numbers beside the sums, by the address of the result. */
   readonly #others = new Map<number, readonly Loaded[]>();
 
@@ -137,15 +147,38 @@ export class Activated {
     this.#values = values;
   }
 
-  /** Takes a result and its sum. Throws `NoFit` if the function is another one. */
-  note(symbols: Symbols, { address, number, format }: StoredResult, sum: number): void {
-    const found = number === undefined ? undefined : functionOfSum(symbols, number, sum, format);
-    const isSame = ({ source }: Loaded, i: number) => source === [...this.#others.values()][0]?.[i]?.source;
-    this.#text ??= found?.text;
-    if (!found || found.text !== this.#text || (this.#others.size > 0 && !found.loaded.every(isSame)))
-      throw new NoFit("its results are several functions of sums");
+  /** Takes a result and its sum in an execution. Throws `NoFit` if it is no function of the sum. */
+  note(symbols: Symbols, { address, number, format }: StoredResult, sum: number | undefined): void {
+    const leaf =
+      number !== undefined && sum !== undefined && functionOfSum(symbols, number, new Set([sum]), format);
+    if (!leaf) throw new NoFit("its results are several functions of sums");
+    const tree = this.#trees.get(address) ?? new DecisionTree();
+    this.#trees.set(address, tree);
+    tree.add(decisionsOn(symbols, sum), leaf);
     this.#format = format;
-    this.#others.set(address, found.loaded);
+  }
+
+  /** Returns the answers of a further execution that the results need; undefined for none. */
+  missing(): Answers | undefined {
+    for (const tree of this.#trees.values()) {
+      const answers = tree.missing();
+      if (answers) return answers;
+    }
+    return undefined;
+  }
+
+  /** Ends the executions of a workgroup. Throws `NoFit` if the function is another one. */
+  conclude(): void {
+    for (const [address, tree] of this.#trees) {
+      const found = tree.whole();
+      const [first] = this.#others.values();
+      const isSame = ({ source }: Loaded, i: number) => source === first?.[i]?.source;
+      this.#text ??= found?.text;
+      if (!found || found.text !== this.#text || (first && !found.loaded.every(isSame)))
+        throw new NoFit("its results are several functions of sums");
+      this.#others.set(address, found.loaded);
+    }
+    this.#trees = new Map();
   }
 
   /** Returns the function of the sums. Throws `NoFit` if other numbers lie without a pattern. */
@@ -160,6 +193,19 @@ export class Activated {
     const others = sample.map(({ source }) => operandOf(bindings, source));
     return { values: this.#values, text: this.#text!, format: this.#format, others, addresses };
   }
+}
+
+/** Returns the decisions about functions of a sum. */
+const decisionsOn = (symbols: Symbols, sum: number): DecisionOnPath[] =>
+  symbols.decisions.flatMap(({ site, condition, answer }) => {
+    const written = functionOfSum(symbols, condition, new Set([sum]), undefined);
+    return written?.usesSum ? [{ site, condition: written, answer }] : [];
+  });
+
+/** Throws `NoForm` if an execution has decided about something else than its sums. */
+export function refuseOtherDecisions(symbols: Symbols, sums: ReadonlySet<number>): void {
+  const isOnSum = ({ condition }: Decision) => functionOfSum(symbols, condition, sums, undefined)?.usesSum;
+  if (!symbols.decisions.every(isOnSum)) throw new NoForm(dependsOnData);
 }
 
 /** The addresses of all results. */

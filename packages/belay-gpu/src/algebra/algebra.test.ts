@@ -792,7 +792,25 @@ describe("checks by algebra on a hardened device", () => {
     const prelu = besides(product, "select(beside[id.x] * sum, sum, sum > 0.0)");
     const biased = batchedProduct(3, 9, 5, 10);
     const batches = { ...biased, source: biased.source.replace("= sum + 0.5 * bias[id.x];", "= sum;") };
+    const relu6 =
+      "fn relu6(x: f32) -> f32 { if (x < 0.0) { return 0.0; } if (x > 6.0) { return 6.0; } return x; }";
+    const sloped =
+      "fn sloped(x: f32, slope: f32) -> f32 { var y = x; if (x < 0.0) { y *= slope; } return y; }";
+    const branching = activated(product, "relu6(sum)", relu6);
+    const elu = {
+      ...product,
+      name: "elu, with a store on each path",
+      source: product.source.replace(
+        "c[id.y * n + id.x] = sum;",
+        "let at = id.y * n + id.x; if (sum >= 0.0) { c[at] = sum; } else { c[at] = exp(sum) - 1.0; }",
+      ),
+    };
     const activations = [
+      branching,
+      elu,
+      activated(product, "sloped(sum, a[0])", sloped),
+      activated(product, "select(0.0, sum, sum > -3.0 && sum < 3.0)"),
+      activated(product, "select(0.0, sum, (sum > -3.0) & !(sum > 3.0))"),
       activated(product, "max(sum, 0.0)"),
       activated(product, "clamp(sum, -6.0, 6.0)"),
       activated(product, "sum / (1.0 + exp(-sum))"),
@@ -871,6 +889,8 @@ describe("checks by algebra on a hardened device", () => {
       ["with a residual", residual, {}],
       ["with a slope from a buffer", prelu, { onFault: "throw" }],
       ["in components of a vector", components, {}],
+      ["with branches", branching, {}],
+      ["with a store on each path", elu, {}],
     ] as const)("compute faulty results again: %s", async (_, kernel, policy) => {
       const device = await hardened({ ...policy, injectFaults: true });
       const wrong = await strikeAll(device, kernel, 3);
@@ -972,14 +992,15 @@ describe("checks by algebra on a hardened device", () => {
       }
     });
 
-    const branching = activated(
-      product,
-      "cut(sum)",
-      "fn cut(x: f32) -> f32 { if (x < 0.0) { return 0.0; } return x; }",
-    );
+    const skip = "fn skip(x: f32, y: f32) -> f32 { if (y == 0.0) { return 0.0; } return max(x, 0.0); }";
+    const halved = "fn halved(x: f32) -> f32 { var y = x; while (y > 1.0) { y *= 0.5; } return y; }";
+    const limits = Array.from({ length: 8 }, (_, i) => `if (x < ${i}.5) { return ${i}.0; }`);
+    const steps = `fn steps(x: f32) -> f32 { ${limits.join(" ")} return x; }`;
     const dependent = "its control or its addresses depend on the data";
     it.each([
-      ["branches where its activation does", branching, dependent],
+      ["branches on a factor", activated(product, "skip(sum, a[0])", skip), dependent],
+      ["repeats its activation until it is small", activated(product, "halved(sum)", halved), dependent],
+      ["branches in many ways", activated(product, "steps(sum)", steps), "its activation has too many paths"],
       [
         "adds numbers without a pattern after its activation",
         activated(product, scattered),

@@ -3,26 +3,28 @@ import { isSymbol, type Loaded, type Precision, type Symbols, textOf } from "./s
 
 /** A function of a sum and of loaded numbers. */
 export interface FunctionOfSum {
-  /** The statements of a function of WGSL: of the sum `x`, and of the loaded numbers `y0`, `y1`. */
-  readonly text: string;
+  /** The statements of WGSL before the result, of the sum `x` and the loaded numbers `y0`, `y1`. */
+  readonly statements: string;
+  readonly result: string;
   /** The loaded numbers. */
   readonly loaded: readonly Loaded[];
+  readonly usesSum: boolean;
 }
 
 /** The most functions and operations between a sum and a result. */
 const mostOperations = 64;
 /** The most loaded numbers beside a sum. */
-const mostLoaded = 4;
+export const mostLoaded = 4;
 
 /**
- * Returns the function that computes a number of a format from a sum, as the kernel does. Undefined
- * if there is none, or one that does not use the sum.
+ * Returns the function that computes a number of a format, or a condition without one, from one of
+ * some sums, as the kernel does. Undefined if there is none.
  */
 export function functionOfSum(
   symbols: Symbols,
   number: number,
-  sum: number,
-  format: Precision,
+  sums: ReadonlySet<number>,
+  format: Precision | undefined,
 ): FunctionOfSum | undefined {
   const written = new Map<string, string>();
   // Two loads may have the same address in some results only.
@@ -30,13 +32,13 @@ export function functionOfSum(
   const lines: string[] = [];
   let operations = 0;
   let usesSum = false;
-  const inFormat = (name: string, is: Precision | undefined, asked: Precision): string | undefined => {
-    if (is === undefined || is === asked) return name;
+  const inFormat = (name: string, is: Precision | undefined, asked: Precision | undefined) => {
+    if (is === undefined || asked === undefined || is === asked) return name;
     return asked === "f32" ? `f32(${name})` : undefined;
   };
   /** Returns the name of a number in a format. Booleans and integers have none. */
-  const write = (each: number, asked: Precision): string | undefined => {
-    if (each === sum) {
+  const write = (each: number, asked: Precision | undefined): string | undefined => {
+    if (sums.has(each)) {
       usesSum = true;
       return inFormat("x", "f32", asked);
     }
@@ -49,7 +51,7 @@ export function functionOfSum(
     if (name !== undefined) written.set(key, name);
     return name;
   };
-  const nameOf = (each: number, asked: Precision): string | undefined => {
+  const nameOf = (each: number, asked: Precision | undefined): string | undefined => {
     const load = symbols.loadedAt(each);
     if (load) {
       loaded.set(each, load);
@@ -72,6 +74,6 @@ export function functionOfSum(
     return inFormat(name, to, asked);
   };
   const result = write(number, format);
-  if (result === undefined || !usesSum) return undefined;
-  return { text: [...lines, `return ${result};`].join(" "), loaded: [...loaded.values()] };
+  if (result === undefined) return undefined;
+  return { statements: lines.join(" "), result, loaded: [...loaded.values()], usesSum };
 }

@@ -30,6 +30,7 @@ import {
   candidatesIn,
   freePoints,
   keeping,
+  refuseOtherDecisions,
 } from "./activations.ts";
 import { type Digit, type DigitMap, digitsOf, divisorsOf, fitDigits, type KnownAddresses } from "./digits.ts";
 import { functionOfSum } from "./functionOfSum.ts";
@@ -37,6 +38,7 @@ import { NoFit, NoForm } from "./noFit.ts";
 import { type Operand, operandOf } from "./operand.ts";
 import { SymbolicBuffer } from "./symbolicBuffer.ts";
 import {
+  type Answers,
   bitsOf,
   dependsOnData,
   isPacked,
@@ -150,6 +152,8 @@ const matrixUnit = 3;
  * are then so much closer to the least and the largest normal ones.
  */
 const mostScaling = 2 ** 64;
+/** The most executions of a workgroup, on different paths. */
+const mostPaths = 8;
 /** The most results that are sampled of each workgroup, and the most terms of these. */
 const mostOfWorkgroup = 48;
 const mostTermsOfWorkgroup = mostTerms / 8;
@@ -305,35 +309,52 @@ function* searchValues(
   if ("construct" in execution) return [];
   yield;
   try {
-    const buffers = execution.run([0, 0, 0]);
-    const { symbols } = execution;
-    const { stores, format } = buffers(output);
-    const isForm = (sum: SymbolicSum) => hasForm([{ offset: 0, sum }], bindings.indexOf(output));
     const found = new Set<Candidate>();
-    for (const offset of sampledOffsets([...stores.keys()].sort((a, b) => a - b))) {
-      const possible = candidates.flatMap((candidate, i) => {
-        const sum = buffers(points[i]!).stores.get((offset * bitsOf("f32")) / bitsOf(format));
-        const from = sum && functionOfSum(symbols, stores.get(offset)!, sum, format);
-        return from ? [{ candidate, sum, others: from.loaded.length }] : [];
-      });
-      // Several statements may store results, each after a sum of its own.
-      const orderOf = ({ candidate, others }: (typeof possible)[number]) =>
-        2 * others + (found.has(candidate) ? 0 : 1);
-      const chosen = possible
-        .sort((a, b) => orderOf(a) - orderOf(b))
-        .find(({ sum }) => {
-          const terms = symbols.sumOf(sum, mostTermsOfWorkgroup);
-          return terms && isForm(terms);
-        });
-      if (chosen) found.add(chosen.candidate);
+    // Each path of a function may have a value of its own, or a constant as its result.
+    for (const others of [false, true]) {
+      const buffers = execution.run([0, 0, 0], { known: new Map(), others });
+      const kept = new Map(candidates.map((each, i) => [each, buffers(points[i]!).stores]));
+      addValues(found, execution, buffers(output), kept, bindings.indexOf(output));
+      if (execution.symbols.decisions.length === 0) break;
+      yield;
     }
     const [first] = found;
     const isAlike = ({ type }: Candidate) => sameType(type, first!.type);
-    if (![...found].every(isAlike)) return [];
-    return [...found].map(({ span }) => span);
+    return [...found].every(isAlike) ? [...found].map(({ span }) => span) : [];
   } catch (error) {
     if (error instanceof NoFit) return [];
     throw error;
+  }
+}
+
+/**
+ * Adds those candidates that are sums of which the results of a workgroup are functions. `kept` has
+ * the values of the candidates beside results, and `binding` is the number of the results' binding.
+ */
+function addValues(
+  found: Set<Candidate>,
+  { symbols }: Execution,
+  { stores, format }: SymbolicBuffer,
+  kept: ReadonlyMap<Candidate, ReadonlyMap<number, number>>,
+  binding: number,
+): void {
+  for (const offset of sampledOffsets([...stores.keys()].sort((a, b) => a - b))) {
+    const possible = [...kept].flatMap(([candidate, values]) => {
+      const sum = values.get((offset * bitsOf("f32")) / bitsOf(format));
+      if (sum === undefined) return [];
+      const from = functionOfSum(symbols, stores.get(offset)!, new Set([sum]), format);
+      return from?.usesSum ? [{ candidate, sum, others: from.loaded.length }] : [];
+    });
+    // Several statements may store results, each after a sum of its own.
+    const orderOf = ({ candidate, others }: (typeof possible)[number]) =>
+      2 * others + (found.has(candidate) ? 0 : 1);
+    const chosen = possible
+      .sort((a, b) => orderOf(a) - orderOf(b))
+      .find(({ sum: number }) => {
+        const sum = symbols.sumOf(number, mostTermsOfWorkgroup);
+        return sum && hasForm([{ offset: 0, sum }], binding);
+      });
+    if (chosen) found.add(chosen.candidate);
   }
 }
 
@@ -378,9 +399,9 @@ class Execution {
   }
 
   /** Executes a workgroup, and returns a function that returns its buffers. */
-  run(workgroup: Workgroup): (of: BindingPoint) => SymbolicBuffer {
+  run(workgroup: Workgroup, answers?: Answers): (of: BindingPoint) => SymbolicBuffer {
     const { grid } = this.dispatch;
-    this.symbols.clear();
+    this.symbols.clear(answers);
     const buffers = this.bindings.map(({ group, binding, kind, name }, i) => {
       const of = { group, binding };
       const size = this.dispatch.sizeOf(of);
@@ -577,16 +598,38 @@ class Sampler {
       if (!sum) throw new NoForm("its results are no sums of products, or too long ones");
       if (sum.hidesNumbers) throw new NoFit("numbers cancel in it that its results do not have");
       if (!(scalingOf(sum) <= mostScaling)) throw new NoFit("it scales numbers too far up and down");
-      const address = offset / bytes;
-      const number = output.stores.get((address * bitsOf(output.format)) / 8);
-      const result = { address, number, format: output.format };
-      this.#activated?.note(this.#symbols, result, stores.get(offset)!);
       longest = Math.max(longest, sum.terms.length);
       this.#terms += sum.terms.length;
       this.#samples.push({ offset: offset / bytes, sum });
       sampled.push(offset / bytes);
     }
+    if (this.#activated) this.#followPaths(this.#activated, workgroup, buffers, sampled);
     return sampled;
+  }
+
+  /** Looks at results of a workgroup on all paths, of which one was executed. */
+  #followPaths(
+    activated: Activated,
+    workgroup: Workgroup,
+    executed: (of: BindingPoint) => SymbolicBuffer,
+    addresses: readonly number[],
+  ): void {
+    let buffers = executed;
+    for (let paths = 1; ; paths++) {
+      const [results, sums] = [buffers(this.#output), buffers(activated.at).stores];
+      refuseOtherDecisions(this.#symbols, new Set(sums.values()));
+      for (const address of addresses) {
+        const number = results.stores.get((address * bitsOf(results.format)) / 8);
+        const sum = sums.get((address * bitsOf("f32")) / 8);
+        activated.note(this.#symbols, { address, number, format: results.format }, sum);
+      }
+      const answers = activated.missing();
+      if (!answers) break;
+      if (paths === mostPaths) throw new NoFit("its activation has too many paths");
+      buffers = this.#execution.run(workgroup, answers);
+      this.#nodes += this.#symbols.count;
+    }
+    activated.conclude();
   }
 }
 

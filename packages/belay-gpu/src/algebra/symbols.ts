@@ -103,6 +103,21 @@ const roundingsOfRest = 2;
 /** The most numbers that cancel in one sum. */
 const mostCancelled = 64;
 
+/** A decision of an execution about an expression, at a place in the kernel. */
+export interface Decision {
+  readonly site: number;
+  readonly condition: number;
+  readonly answer: boolean;
+}
+
+/** The answers of an execution at some places, and at all others. */
+export interface Answers {
+  readonly known: ReadonlyMap<number, boolean>;
+  readonly others: boolean;
+}
+/** The most decisions of one execution. */
+const mostDecisions = 2 ** 16;
+
 /** A function of expressions: a template of WGSL with `$0` and so on in place of its operands. */
 export interface Application {
   readonly template: string;
@@ -121,11 +136,17 @@ const templates: Readonly<Record<string, string>> = {
   eq: "$0 == $1",
   select: "select($1, $2, $0)",
   "!": "!$0",
+  "&": "$0 & $1",
+  "|": "$0 | $1",
   toI32: "i32($0)",
   toU32: "u32($0)",
 };
-/** Functions of numbers whose results are none of a format. */
-const decisions: ReadonlySet<string> = new Set(["lt", "le", "eq", "toI32", "toU32"]);
+/** Functions of numbers whose results are conditions, and those whose results are no floats. */
+const comparisons = ["lt", "le", "eq"];
+const withoutFormat: ReadonlySet<string> = new Set([...comparisons, "toI32", "toU32"]);
+const conditions: ReadonlySet<string> = new Set(
+  [...comparisons, "!", "&", "|"].map((name) => templates[name]!),
+);
 /** Functions of the bits of numbers, which no expression has. */
 const withoutTemplate: ReadonlySet<string> = new Set(["toBits", "fromBits", "ldexp"]);
 
@@ -166,6 +187,8 @@ export class Symbols {
   #cancelled: Cancelled[] = [];
   #applications: Application[] = [];
   readonly #followsFunctions: boolean;
+  #decisions: Decision[] = [];
+  #answers: Answers = { known: new Map(), others: false };
 
   /** With `followsFunctions`, results may be functions of sums. */
   constructor(followsFunctions = false) {
@@ -178,8 +201,15 @@ export class Symbols {
     return this.#count;
   }
 
-  /** Forgets all expressions. */
-  clear(): void {
+  /** The decisions about functions. */
+  get decisions(): readonly Decision[] {
+    return this.#decisions;
+  }
+
+  /** Forgets all expressions. The next execution decides about functions by some answers. */
+  clear(answers: Answers = { known: new Map(), others: false }): void {
+    this.#answers = answers;
+    this.#decisions = [];
     // The number 0 is a constant.
     this.#count = opaque / unit;
     this.#factors = [];
@@ -201,16 +231,32 @@ export class Symbols {
 
   /** Computes an operation on integers for the reference executor. */
   readonly onUnknown: OnUnknown = (operation, a, b = 0, ...others) => {
+    if (operation === "decide" && this.#isCondition(a)) return this.#decide(a, b);
     if (/^(==|!=|[<>]=?|decide)$/.test(operation)) throw new Undecided(dependsOnData);
     if (operation === "select" && a < unit) return a === 0 ? b : others[0]!;
     if (operation === "select") return this.#apply(operation, [a, b, ...others]);
     if (operation === "!") return this.#apply(operation, [a]);
+    if ("&|".includes(operation) && this.#isCondition(a) && this.#isCondition(b))
+      return this.#apply(operation, [a, b]);
     const [unknown, ...constants] = a >= unit || !"+&".includes(operation) ? [a, b, ...others] : [b, a];
     const field = this.#fieldOf(unknown!);
     if (!field || constants.some((each) => each >= unit)) return opaque;
     const result = operated(field, operation, ...constants);
     return result === undefined ? opaque : result === 0 ? 0 : this.#bits(result);
   };
+
+  #isCondition(x: number): boolean {
+    return (
+      this.#isKind(x, "function") && conditions.has(this.#applications[this.#second[x / unit]!]!.template)
+    );
+  }
+
+  #decide(condition: number, site: number): number {
+    if (this.#decisions.length >= mostDecisions) throw new Undecided(dependsOnData);
+    const answer = this.#answers.known.get(site) ?? this.#answers.others;
+    this.#decisions.push({ site, condition, answer });
+    return Number(answer);
+  }
 
   #loaded(source: Source, address: number): number {
     return this.#add("load", this.#numberOf(source), address, false);
@@ -256,7 +302,7 @@ export class Symbols {
     format: Precision | undefined,
   ): number {
     const template = templates[name] ?? `${name}(${operands.map((_, i) => `$${i}`).join(", ")})`;
-    const to = decisions.has(name) ? undefined : format;
+    const to = withoutFormat.has(name) ? undefined : format;
     const application = { template, operands, ...(format && { from: format }), ...(to && { to }) };
     return this.#add(kind, value, this.#applications.push(application) - 1, to === "f16");
   }

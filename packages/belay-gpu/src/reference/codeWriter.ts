@@ -71,6 +71,7 @@ export class CodeWriter {
   /** True if integers may be unknown, from `unknownInteger` on. */
   readonly #hasUnknownIntegers: boolean;
   #names = 0;
+  #decisions = 0;
 
   constructor(mode: FloatMode, detectsRaces: boolean, hasUnknownIntegers: boolean) {
     this.mode = mode;
@@ -181,9 +182,13 @@ export class CodeWriter {
     return [this.temp(`${call}("${name}", ${[value, ...operands].flat().join(", ")})`)];
   }
 
-  /** Returns the text of a condition that decides what is executed. */
+  /**
+   * Returns the text of a condition that decides what is executed. The library has the decision
+   * about an unknown one, by the number of its place.
+   */
   decision(atom: string): string {
-    return this.#hasUnknownIntegers ? this.integer("decide", [atom], atom) : atom;
+    if (!this.#hasUnknownIntegers) return atom;
+    return this.integer("decide", [atom, String(this.#decisions++)], atom);
   }
 
   // Memory

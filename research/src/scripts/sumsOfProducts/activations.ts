@@ -4,6 +4,8 @@ import { type NewDevice, ownProduct } from "./products.js";
 /** A function of WGSL: of a sum `x`, of its column, and of the number `i` of its result. */
 interface Activation {
   readonly text: string;
+  /** The functions that it calls. */
+  readonly functions?: string;
   /** The largest slope. */
   readonly slope: number;
   /** True for a function that loads from a further buffer, `beside`. */
@@ -17,6 +19,11 @@ export const activations: Readonly<Record<string, Activation>> = {
   gelu: { text: "0.5 * x * (1.0 + tanh(0.7978845608 * (x + 0.044715 * x * x * x)))", slope: 1.13 },
   affine: { text: "max(2.5 * x + 0.5, 0.0) * 3.0", slope: 7.5 },
   mix: { text: "mix(max(x, 0.0), x, 0.3)", slope: 1 },
+  elu: {
+    text: "elu(x)",
+    functions: "fn elu(x: f32) -> f32 { if (x >= 0.0) { return x; } return exp(x) - 1.0; }",
+    slope: 1,
+  },
   swish: { text: "x * (1.0 / (1.0 + exp(-x)))", slope: 1.1 },
   smoothstep: { text: "smoothstep(-20.0, 20.0, x)", slope: 0.04 },
   prelu: { text: "select(beside[column] * x, x, x >= 0.0)", slope: 1, loads: true },
@@ -36,7 +43,7 @@ export async function activatedProduct(
   activation: string,
 ): Promise<CapturedDispatch> {
   const dispatch = await ownProduct(newDevice, size);
-  const { text, loads, isHalf } = activations[activation]!;
+  const { text, functions = "", loads, isHalf } = activations[activation]!;
   const format = isHalf ? "f16" : "f32";
   const source = dispatch.source
     .replace(/\[([^\]]*)\] = (upper|lower);/g, "[$1] = activated($2, column, $1);")
@@ -50,6 +57,7 @@ export async function activatedProduct(
     ...dispatch,
     source: `${isHalf ? "enable f16;" : ""}${source}
 ${further}
+${functions}
 fn activated(x: f32, column: u32, i: u32) -> ${format} { return ${text}; }`,
     bindings: [...bindings, ...(loads ? [beside] : [])],
   };
