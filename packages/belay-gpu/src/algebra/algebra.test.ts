@@ -826,6 +826,8 @@ describe("checks by algebra on a hardened device", () => {
       activated(product, "select(exp(sum) - 1.0, sum, sum > 0.0)"),
       activated(product, "smoothstep(-3.0, 3.0, sum)"),
       activated(product, "quantizeToF16(max(sum, 0.0))"),
+      activated(product, "quantizeToF16(0.1 * sum)"),
+      activated(product, "a[id.x] - quantizeToF16(0.1 * sum)"),
       activated(product, "f32(i32(0.25 * sum))"),
       residual,
       prelu,

@@ -220,6 +220,14 @@ fn result(at: vec3i) -> f32 {
     expect(scaled("(8.0 * a[i]) * a[i + 1]")).toBe(8);
   });
 
+  it.each([
+    ["quantizeToF16(a[i]) * a[i + 1]", "f16"],
+    ["quantizeToF16(a[i] * a[i + 1])", "f16"],
+    ["a[i] * a[i + 1]", "f32"],
+  ])("are found with the format of their roundings: %s", (text, precision) => {
+    expect(sumsIn(bodyOf(`c[i] = ${text};`)).precision).toBe(precision);
+  });
+
   const hidden = "numbers cancel in it that its results do not have";
   const bodyOf = (body: string): ProductKernel => ({
     name: "",

@@ -207,7 +207,10 @@ export function* searchSums(
     const { source } = kernel;
     const resolved = resolvedOf(kernel);
     try {
-      return { sums: yield* searchIn(source, resolved, dispatch) };
+      const sums = yield* searchIn(source, resolved, dispatch);
+      // Sums in f32 may be rounded to f16 later on.
+      const found = sums.precision === "f16" && (yield* searchActivated(source, resolved, dispatch));
+      return found || { sums };
     } catch (error) {
       if (!(error instanceof NoForm)) throw error;
       const found = yield* searchActivated(source, resolved, dispatch);
@@ -352,7 +355,7 @@ function addValues(
       .sort((a, b) => orderOf(a) - orderOf(b))
       .find(({ sum: number }) => {
         const sum = symbols.sumOf(number, mostTermsOfWorkgroup);
-        return sum && hasForm([{ offset: 0, sum }], binding);
+        return sum && !sum.isHalf && hasForm([{ offset: 0, sum }], binding);
       });
     if (chosen) found.add(chosen.candidate);
   }
@@ -594,7 +597,7 @@ class Sampler {
     let longest = 0;
     for (const offset of chosen(offsets, bytes)) {
       if (this.#terms - before + longest > mostTermsOfWorkgroup) break;
-      const sum = this.#symbols.sumOf(stores.get(offset)!, mostTerms - this.#terms);
+      const sum = this.#symbols.sumOf(stores.get(offset)!, mostTerms - this.#terms, format);
       if (!sum) throw new NoForm("its results are no sums of products, or too long ones");
       if (sum.hidesNumbers) throw new NoFit("numbers cancel in it that its results do not have");
       if (!(scalingOf(sum) <= mostScaling)) throw new NoFit("it scales numbers too far up and down");

@@ -376,7 +376,10 @@ export class Symbols {
       return this.#moved(a, b, isHalf) ?? this.#moved(b, a, isHalf) ?? binary("add", a, b);
     };
     const negate = (x: number) => (isSymbol(x) ? binary("negate", x, 0) : -x);
-    const narrow = (x: number) => (isSymbol(x) ? binary("narrow", x, 0) : exact.from(x));
+    const narrow = (x: number) => {
+      if (!isSymbol(x)) return exact.from(x);
+      return this.loadedAt(x)?.source.format === "f16" ? x : binary("narrow", x, 0);
+    };
     const known: Partial<Record<FloatOperation, unknown>> = {
       add,
       sub: (a: number, b: number) => this.#withoutTerm(a, b, isHalf) ?? add(a, negate(b)),
@@ -417,8 +420,11 @@ export class Symbols {
     return { ...library, sumProducts, derived };
   }
 
-  /** Returns a number as a sum of at most `most` products; undefined if it is something else. */
-  sumOf(number: number, most: number): SymbolicSum | undefined {
+  /**
+   * Returns a number as a sum of at most `most` products; undefined if it is something else. It is
+   * stored in a format, or used by further operations.
+   */
+  sumOf(number: number, most: number, stored?: Precision): SymbolicSum | undefined {
     const terms: Term[] = [];
     let isHalf = false;
     let hidesNumbers = false;
@@ -502,7 +508,8 @@ export class Symbols {
           waiting.push({ x: a, coefficient: -coefficient, roundings });
           break;
         case "narrow":
-          // The last rounding belongs to the store.
+          // The last rounding may belong to the store.
+          isHalf ||= stored !== "f16";
           waiting.push({ x: a, coefficient, roundings: roundings + 1 });
           break;
         case "rest": {
