@@ -20,7 +20,7 @@ import { auditor } from "belay-gpu/audit";
 import { twoTexts } from "belay-gpu/diversity";
 import { stageOf } from "belay-gpu/internal/analysis/callGraph";
 import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
-import { type Candidate, examine } from "belay-gpu/internal/qualify/examine";
+import { examine, type KernelCandidate } from "belay-gpu/internal/qualify/examine";
 import { builtInCandidates, ownCandidates } from "belay-gpu/internal/qualify/qualify";
 import { parse } from "belay-gpu/internal/wgsl/parser";
 import { createReference } from "belay-gpu/reference";
@@ -96,7 +96,11 @@ const programs = catalog
   .map(({ name, campaign }) => ({ name, program: campaign() }));
 
 /** Returns true if `qualify` finds a kernel wrong on a lying device. */
-async function finds(candidates: readonly Candidate[], mistake: Mistake, shape: string): Promise<boolean> {
+async function finds(
+  candidates: readonly KernelCandidate[],
+  mistake: Mistake,
+  shape: string,
+): Promise<boolean> {
   const tried = new TriedDevice(lyingDevice(plain, mistake, shape), undefined);
   try {
     for (const candidate of candidates) {
@@ -112,7 +116,7 @@ async function finds(candidates: readonly Candidate[], mistake: Mistake, shape: 
 }
 
 /** Returns the kernels of a program without their inputs. */
-function kernelsOf({ kernelSources }: VerifiableProgram): Candidate[] {
+function kernelsOf({ kernelSources }: VerifiableProgram): KernelCandidate[] {
   const kernels = Object.values(kernelSources).flatMap((source) =>
     parse(source).module.declarations.flatMap((each) =>
       each.kind === "function" && stageOf(each) === "compute" ? [{ source, entryPoint: each.name }] : [],

@@ -21,7 +21,7 @@ import { guardProcess } from "belay-cli/internal/shared/workloads/guard";
 import { blame, type Testimony } from "belay-gpu/internal/blame/blame";
 import { otherText } from "belay-gpu/internal/blame/otherText";
 import { TriedDevice } from "belay-gpu/internal/qualify/deviceRun";
-import { type Candidate, examine } from "belay-gpu/internal/qualify/examine";
+import { examine, type KernelCandidate } from "belay-gpu/internal/qualify/examine";
 import type { Dispute, KernelCase } from "belay-gpu/internal/qualify/qualification";
 import { trialsOf } from "belay-gpu/internal/qualify/trials";
 import { rewriteTyped } from "belay-gpu/internal/transforms/diversity/bodies";
@@ -165,7 +165,7 @@ function candidateOf(
   floats: Floats,
   initializers: boolean,
   change = (text: string) => text,
-): Candidate {
+): KernelCandidate {
   const kernel = randomKernel(kernelSeed, floats);
   const initialized = () => kernel.code.replace(/\bvar (\w+): ([^;={]+);/g, "var $1 = $2();");
   const code = initializers ? initialized() : kernel.code;

@@ -34,7 +34,7 @@ export const mostIterationsOf = (workgroups: Trial["workgroups"]): number =>
   Math.floor(mostIterations / workgroups.reduce((product, each) => product * each, 1));
 
 /** A kernel to try. */
-export interface Candidate {
+export interface KernelCandidate {
   readonly name: string;
   readonly kernel: ReferenceSource;
   /** Another text of the same meaning, which the device runs. Default: that of the kernel. */
@@ -74,7 +74,7 @@ interface Execution {
 }
 
 /** Runs a kernel on the device and on the executor, and compares the words. */
-export async function examine(tried: TriedDevice, candidate: Candidate): Promise<KernelCase> {
+export async function examine(tried: TriedDevice, candidate: KernelCandidate): Promise<KernelCase> {
   const { name, kernel } = candidate;
   let needs = candidate.needs ?? [];
   let resolved: ResolvedKernel;
@@ -110,7 +110,7 @@ export async function examine(tried: TriedDevice, candidate: Candidate): Promise
 
 async function examineTrials(
   tried: TriedDevice,
-  { kernel, onDevice = kernel, isBuiltIn, trials }: Candidate,
+  { kernel, onDevice = kernel, isBuiltIn, trials }: KernelCandidate,
   executable: ExecutableKernel,
   needs: readonly string[],
 ): Promise<Omit<KernelCase, "name" | "needs">> {

@@ -2,7 +2,7 @@
 import { listOf, longWork, refuseUnknown } from "../diagnostics/options.ts";
 import type { Progress } from "../diagnostics/progress.ts";
 import { TriedDevice } from "./deviceRun.ts";
-import { type Candidate, examine } from "./examine.ts";
+import { examine, type KernelCandidate } from "./examine.ts";
 import { subgroupSizes } from "./inputs.ts";
 import type { KernelCase, KernelToQualify, Qualification } from "./qualification.ts";
 import { builtInKernels } from "./suite.ts";
@@ -44,7 +44,7 @@ export async function qualify(device: GPUDevice, options: QualifyOptions = {}): 
     const total = candidates.length;
     let done = 0;
     options.onProgress?.({ done, total, doing: "trying kernels" });
-    const tryKernel = async (each: Candidate) => {
+    const tryKernel = async (each: KernelCandidate) => {
       const finished = await examine(tried, each);
       options.onProgress?.({ done: ++done, total, doing: "trying kernels", finished });
       return finished;
@@ -60,7 +60,7 @@ export async function qualify(device: GPUDevice, options: QualifyOptions = {}): 
 }
 
 /** Returns the built-in kernels for a device. */
-export function builtInCandidates({ features }: GPUDevice): Candidate[] {
+export function builtInCandidates({ features }: GPUDevice): KernelCandidate[] {
   const isOptional = (feature: string) => feature === "subgroups" || feature === "shader-f16";
   return builtInKernels
     .filter(({ needs = [] }) => needs.every((each) => !isOptional(each) || features.has(each)))
@@ -76,7 +76,7 @@ export function builtInCandidates({ features }: GPUDevice): Candidate[] {
 }
 
 /** Returns the kernels of the program. */
-export function ownCandidates(kernels: readonly KernelToQualify[], device: GPUDevice): Candidate[] {
+export function ownCandidates(kernels: readonly KernelToQualify[], device: GPUDevice): KernelCandidate[] {
   const lanes = subgroupSizes(device).at(-1)!;
   if (!kernels.every(({ workgroups }) => workgroups === undefined || isGrid(workgroups)))
     throw new TypeError("the workgroups of a kernel are three whole numbers, as in [16, 1, 1]");
