@@ -17,6 +17,10 @@ export interface MadeRecord {
 /** Returns a library for an empty module. */
 export const newLibrary = (): Library => new Library(new Names(resolve(parse("").module)));
 
+/** Returns the declarations of a library, as WGSL. */
+export const codeOf = (library: Library): string =>
+  print({ ...parse("").module, declarations: library.takeDeclarations() });
+
 /**
  * Runs replicas on the reference executor, in one workgroup whose subgroups have four lanes. The
  * body uses the library, `lane`, and `input`, which has four numbers for each lane. It may write
@@ -29,7 +33,7 @@ export function runReplicas(
   changed = (declarations: string) => declarations,
 ) {
   const lanes = input.length;
-  const declarations = changed(print({ ...parse("").module, declarations: library.takeDeclarations() }));
+  const declarations = changed(codeOf(library));
   const source = `
     enable subgroups;
     diagnostic(off, subgroup_uniformity);

@@ -1,12 +1,8 @@
 import { beforeAll, expect, it } from "vitest";
 import { testDevices } from "../../../../../../test/support/devices/testDevices.ts";
 import { runKernel } from "../../../../../../test/support/kernels/kernelRunner.ts";
-import { parse } from "../../../wgsl/parser.ts";
-import { print } from "../../../wgsl/printer.ts";
-import { resolve } from "../../../wgsl/resolve/index.ts";
-import { Names } from "../../shared/names.ts";
+import { codeOf, newLibrary } from "../../../../../../test/support/kernels/replicas.ts";
 import { balance } from "./cells.ts";
-import { Library } from "./library.ts";
 
 const { newDevice } = testDevices();
 let device: GPUDevice;
@@ -18,9 +14,9 @@ const COUNT = 64;
 
 /** The function that adds a signature to its cell, which is generated. */
 function balanceCode(): string {
-  const library = new Library(new Names(resolve(parse("").module)));
+  const library = newLibrary();
   expect(balance(library, { signature: "signature", tally: "0u" }, { count: COUNT })).toBe("belay_balance");
-  return print({ ...parse("").module, declarations: library.takeDeclarations() });
+  return codeOf(library);
 }
 
 /**

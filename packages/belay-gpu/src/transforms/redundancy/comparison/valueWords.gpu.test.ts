@@ -1,12 +1,9 @@
 import { beforeAll, expect, it } from "vitest";
 import { testDevices } from "../../../../../../test/support/devices/testDevices.ts";
 import { runKernel } from "../../../../../../test/support/kernels/kernelRunner.ts";
-import { parse } from "../../../wgsl/parser.ts";
-import { print, printExpression } from "../../../wgsl/printer.ts";
+import { codeOf, newLibrary } from "../../../../../../test/support/kernels/replicas.ts";
+import { printExpression } from "../../../wgsl/printer.ts";
 import { quote } from "../../../wgsl/quote.ts";
-import { resolve } from "../../../wgsl/resolve/index.ts";
-import { Names } from "../../shared/names.ts";
-import { Library } from "./library.ts";
 import { fold } from "./valueWords.ts";
 
 const { newDevice } = testDevices();
@@ -42,11 +39,11 @@ const collisions = async (code: string) => {
 };
 
 it("shows a bit that is flipped in a word, and in two that follow each other", async () => {
-  const library = new Library(new Names(resolve(parse("").module)));
+  const library = newLibrary();
   const { expression } = quote();
   const words = { expression: expression`words`, count: 2, scalar: "u32" } as const;
   const folded = printExpression(fold(library, expression`hash`, words));
-  const declarations = print({ ...parse("").module, declarations: library.takeDeclarations() });
+  const declarations = codeOf(library);
   expect(await collisions(kernelWith(declarations, folded))).toBe(0);
   // Without the rotation two flipped top bits cancel.
   const unrotated = declarations.replaceAll("(hash << 5u) | (hash >> 27u)", "hash");
