@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkKernels, workOfCheck } from "./checkKernels.ts";
 import type { Operand } from "./operand.ts";
-import type { Dimension, SumsOfProducts } from "./sumsOfProducts.ts";
+import type { Dimension, SumsOfProducts } from "./sums.ts";
 
 const operand = (binding: number, name: string): Operand => ({
   of: { group: 0, binding },

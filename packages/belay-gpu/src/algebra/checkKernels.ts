@@ -9,7 +9,7 @@
 import { reportWords as kernelReportWords } from "../compiler/contract.ts";
 import type { Activation } from "./activations.ts";
 import type { Operand } from "./operand.ts";
-import type { Dimension, SumsOfProducts } from "./sumsOfProducts.ts";
+import type { Dimension, SumsOfProducts } from "./sums.ts";
 import { bitsOf, type Format, textOf as float, isPacked } from "./symbols.ts";
 
 /** The columns that one weighted sum stands for. More cost less, and hide larger errors. */

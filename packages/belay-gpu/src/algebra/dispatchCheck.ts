@@ -12,7 +12,7 @@ import { type BufferRange, placesOf, whole } from "../runtime/webgpu/resources.t
 import { WeakCache } from "../runtime/webgpu/weakCache.ts";
 import { reportStride, reportWords } from "./checkKernels.ts";
 import type { Operand } from "./operand.ts";
-import type { SumsOfProducts } from "./sumsOfProducts.ts";
+import type { SumsOfProducts } from "./sums.ts";
 import {
   type CheckDispatch,
   type CheckGroups,

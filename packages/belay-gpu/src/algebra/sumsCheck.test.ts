@@ -12,8 +12,8 @@ import {
   productKernels,
   tiledProduct,
 } from "../../../../test/support/kernels/productKernels.ts";
+import type { SumsOfProducts } from "./sums.ts";
 import { SumsCheck, type SumsVerdict } from "./sumsCheck.ts";
-import type { SumsOfProducts } from "./sumsOfProducts.ts";
 
 const { newDevice } = testDevices();
 let shared: Promise<GPUDevice> | undefined;

@@ -1,7 +1,7 @@
 /** The check of a dispatch whose results are sums of products. */
 import { mapToRead } from "../diagnostics/explainAbort.ts";
 import { drawSize, reportSize, reportWords } from "./checkKernels.ts";
-import type { SumsOfProducts } from "./sumsOfProducts.ts";
+import type { SumsOfProducts } from "./sums.ts";
 import {
   type CheckedBuffers,
   type CheckWork,

@@ -13,7 +13,7 @@ import { createReferenceBuffer } from "../reference/index.ts";
 import { nearestArithmetic } from "../reference/nearest.ts";
 import { referenceOf, resolveKernel } from "../reference/referenceKernel.ts";
 import { subgroupMatrices } from "../reference/subgroupMatrices.ts";
-import type { Dimension, SumsOfProducts } from "./sumsOfProducts.ts";
+import type { Dimension, SumsOfProducts } from "./sums.ts";
 
 /** Returns the results that sums of products claim, of small whole numbers. */
 function computed(sums: SumsOfProducts, contents: readonly Float64Array[]): Float64Array {

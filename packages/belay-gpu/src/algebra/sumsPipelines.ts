@@ -11,7 +11,7 @@ import {
   obstacleToCheck,
   reportSize,
 } from "./checkKernels.ts";
-import type { SumsOfProducts } from "./sumsOfProducts.ts";
+import type { SumsOfProducts } from "./sums.ts";
 
 /** The buffers of a dispatch. Their ranges are those that the kernel sees. */
 export interface CheckedBuffers {

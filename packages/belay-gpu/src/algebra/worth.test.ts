@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Activation } from "./activations.ts";
 import { defaultLeastMultiplications } from "./algebra.ts";
 import type { Operand } from "./operand.ts";
-import type { Dimension, SumsOfProducts } from "./sumsOfProducts.ts";
+import type { Dimension, SumsOfProducts } from "./sums.ts";
 import { type CheckCircumstances, reasonAgainstCheck } from "./worth.ts";
 
 const operand = (binding: number): Operand => ({
