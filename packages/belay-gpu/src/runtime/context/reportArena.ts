@@ -22,11 +22,12 @@ interface Page {
    * read.
    */
   readBack: number;
-  /** The buffers for reading the page back that wait for reuse. */
-  readonly idleStaging: GPUBuffer[];
 }
 
-/** Returns the words of a report in a snapshot, up to the last of its cells. */
+/**
+ * Returns the words of a report in a snapshot, up to the last of its cells. A report without
+ * findings and cells ends before its records.
+ */
 export type ReportSnapshot = (slot: ReportSlot) => Uint32Array;
 
 const PAGE_BYTES = 64 * 1024;
@@ -42,7 +43,6 @@ const FINDINGS_BYTES = 4 * (reportWords.suspect + 1 - reportWords.detections);
  * after the other, as mapped memory is slow to read in many places.
  */
 const COUNTERS_BYTES = 4 * reportWords.records;
-const COUNTERS_OF_PAGE = (PAGE_BYTES / SLOT_ALIGNMENT) * COUNTERS_BYTES;
 
 /**
  * The report buffers of all protected kernels of a device. They are packed so that one small copy
@@ -51,6 +51,8 @@ const COUNTERS_OF_PAGE = (PAGE_BYTES / SLOT_ALIGNMENT) * COUNTERS_BYTES;
 export class ReportArena {
   readonly #device: GPUDevice;
   readonly #pages: Page[] = [];
+  /** The buffers for reading reports back that wait for reuse. */
+  readonly #idleStaging: GPUBuffer[] = [];
 
   constructor(device: GPUDevice) {
     this.#device = device;
@@ -125,47 +127,54 @@ export class ReportArena {
   async takeSnapshot(slots: Iterable<ReportSlot>): Promise<ReportSnapshot> {
     const encoder = this.#device.createCommandEncoder({ label: "belay: read reports" });
     const all = [...new Set(slots)];
-    const copies = [...new Set(all.map(({ page }) => page))].map((page) => {
-      const staging = page.idleStaging.pop() ?? this.#createStaging(page);
-      const ofPage = all.filter((slot) => slot.page === page);
-      for (const [i, { offset }] of ofPage.entries())
-        encoder.copyBufferToBuffer(page.buffer, offset, staging, i * COUNTERS_BYTES, COUNTERS_BYTES);
-      const start = ofPage.length * COUNTERS_BYTES;
+    /** The places of the copies of pages, after the counters of all reports. */
+    const starts = new Map<Page, number>();
+    let bytes = all.length * COUNTERS_BYTES;
+    for (const { page } of all) {
+      if (starts.has(page)) continue;
+      starts.set(page, bytes);
+      bytes += page.readBack;
+    }
+    const staging = this.#stagingFor(bytes);
+    for (const [i, { page, offset }] of all.entries())
+      encoder.copyBufferToBuffer(page.buffer, offset, staging, i * COUNTERS_BYTES, COUNTERS_BYTES);
+    for (const [page, start] of starts)
       encoder.copyBufferToBuffer(page.buffer, 0, staging, start, page.readBack);
-      return { page, staging, ofPage, start, bytes: start + page.readBack };
-    });
     for (const { page, offset, cells, ranOut } of all) {
       encoder.clearBuffer(page.buffer, offset + 4 * reportWords.detections, FINDINGS_BYTES);
       if (cells > 0) encoder.clearBuffer(page.buffer, offset + 4 * reportWords.total, 4 * cells);
       if (ranOut !== undefined) encoder.clearBuffer(page.buffer, offset + ranOut, 4);
     }
     this.#device.queue.submit([encoder.finish()]);
+    await staging.mapAsync(flags.mapRead, 0, bytes);
+    const words = new Uint32Array(staging.getMappedRange(0, bytes));
+    const counters = words.slice(0, all.length * reportWords.records);
     const heads = new Map<ReportSlot, Uint32Array>();
-    const readings = copies.map(async ({ page, staging, ofPage, start, bytes }) => {
-      await staging.mapAsync(flags.mapRead, 0, bytes);
-      const words = new Uint32Array(staging.getMappedRange(0, bytes));
-      const counters = words.slice(0, start / 4);
-      for (const [i, slot] of ofPage.entries())
-        heads.set(slot, headOf(slot, counters.subarray(i * reportWords.records), words.subarray(start / 4)));
-      staging.unmap();
-      page.idleStaging.push(staging);
-    });
-    await Promise.all(readings);
+    for (const [i, slot] of all.entries()) {
+      const own = counters.subarray(i * reportWords.records, (i + 1) * reportWords.records);
+      heads.set(slot, headOf(slot, own, words.subarray((starts.get(slot.page)! + slot.offset) / 4)));
+    }
+    staging.unmap();
+    this.#idleStaging.push(staging);
     return (slot) => heads.get(slot)!;
+  }
+
+  /** Returns a buffer for reading back so many bytes. */
+  #stagingFor(bytes: number): GPUBuffer {
+    const idle = this.#idleStaging.pop();
+    if (idle && idle.size >= bytes) return idle;
+    idle?.destroy();
+    const usage = flags.bufferMapRead | flags.bufferCopyDst;
+    const size = 2 ** Math.ceil(Math.log2(bytes));
+    return this.#device.createBuffer({ label: "belay: reports read back", size, usage });
   }
 
   #addPage(size: number): Page {
     const usage = flags.bufferStorage | flags.bufferCopySrc | flags.bufferCopyDst;
     const buffer = this.#device.createBuffer({ label: "belay: reports", size, usage });
-    const page: Page = { buffer, used: 0, readBack: 0, idleStaging: [] };
+    const page: Page = { buffer, used: 0, readBack: 0 };
     this.#pages.push(page);
     return page;
-  }
-
-  #createStaging({ buffer, readBack }: Page): GPUBuffer {
-    const size = COUNTERS_OF_PAGE + (buffer.size > PAGE_BYTES ? readBack : buffer.size);
-    const usage = flags.bufferMapRead | flags.bufferCopyDst;
-    return this.#device.createBuffer({ label: "belay: reports read back", size, usage });
   }
 }
 
@@ -175,17 +184,17 @@ export function rangeOf({ page, offset, bytes }: ReportSlot): BufferRange {
 }
 
 /**
- * Returns a copy of a report up to the last of its cells. `counters` begins with its words before
- * the records. Mapped memory can be slow to read, so its records are only read if there are any.
+ * Returns a copy of a report up to the last of its cells. `counters` are its words before the
+ * records. Mapped memory can be slow to read, so only cells are read of a report without records.
  */
-function headOf(slot: ReportSlot, counters: Uint32Array, page: Uint32Array): Uint32Array {
+function headOf(slot: ReportSlot, counters: Uint32Array, mapped: Uint32Array): Uint32Array {
   const { detections, suspect, records, total } = reportWords;
+  const isClean = counters.subarray(detections, suspect + 1).every((count) => count === 0);
+  if (isClean && slot.cells === 0) return counters;
   const head = new Uint32Array(headBytes(slot) / 4);
-  head.set(counters.subarray(0, records));
-  const isClean = head.subarray(detections, suspect + 1).every((count) => count === 0);
+  head.set(counters);
   const first = isClean ? total : records;
-  const start = slot.offset / 4;
-  if (head.length > first) head.set(page.subarray(start + first, start + head.length), first);
+  if (head.length > first) head.set(mapped.subarray(first, head.length), first);
   return head;
 }
 

@@ -20,6 +20,14 @@ interface ReadOptions {
   readonly execution?: ExecutionTurn;
 }
 
+/** The report of a kernel, or of another one that ran in its place. */
+interface Reading {
+  readonly kernel: ProtectedKernel;
+  readonly by: ProtectedKernel;
+  readonly words: Uint32Array;
+  readonly findings: KernelFindings;
+}
+
 /** The reports of kernels, and of protected memory, for epochs. */
 export class EpochReports {
   readonly #arena: ReportArena;
@@ -96,14 +104,16 @@ export class EpochReports {
     const own = this.#readMemory(snapshot);
     const reports: KernelDamaged[] = [];
     const unplaced = new Map<ProtectedKernel, { count: number; errors: MemoryError[] }>();
-    const ran = [...kernelsOf(epochs)].flatMap((kernel) => {
+    const readings: Reading[] = [];
+    const readOne = (kernel: ProtectedKernel, by: ProtectedKernel) => {
+      const words = snapshot(by.slot);
+      readings.push({ kernel, by, words, findings: readReport(by, words) });
+    };
+    for (const kernel of kernelsOf(epochs)) {
+      readOne(kernel, kernel);
       const substitute = substitutes.get(kernel);
-      return [{ kernel, by: kernel }, ...(substitute ? [{ kernel, by: substitute }] : [])];
-    });
-    const readings = ran.map((each) => {
-      const words = snapshot(each.by.slot);
-      return { ...each, words, findings: readReport(each.by, words) };
-    });
+      if (substitute) readOne(kernel, substitute);
+    }
     const late = readings.flatMap(({ findings }) =>
       findings.unverified.filter(({ cause }) => cause === "waitedTooLong"),
     );
@@ -250,8 +260,12 @@ const doubtAbout = ({ name, entryPoint }: ProtectedKernel): KernelFindings => ({
 });
 
 /** Returns the kernels that epochs dispatch. */
-export const kernelsOf = (epochs: readonly Epoch[]): Set<ProtectedKernel> =>
-  new Set(recordsOf(epochs).flatMap(({ kernels }) => [...kernels]));
+export function kernelsOf(epochs: readonly Epoch[]): ReadonlySet<ProtectedKernel> {
+  const records = recordsOf(epochs);
+  // Programs that wait for each result have one command buffer in an epoch.
+  if (records.length === 1) return records[0]!.kernels;
+  return new Set(records.flatMap(({ kernels }) => [...kernels]));
+}
 
 /** Returns the records of epochs. Equal commands may share one. */
 function recordsOf(epochs: readonly Epoch[]): CommandRecord[] {

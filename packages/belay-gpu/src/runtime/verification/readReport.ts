@@ -32,8 +32,11 @@ interface Side {
   readonly wordOffset: number;
 }
 
+const nothing: KernelFindings = { faults: [], unverified: [], count: 0, detections: 0, undecided: 0 };
+
 /** Reads a kernel's report up to the last of its cells. */
 export function readReport(kernel: ProtectedKernel, words: Uint32Array): KernelFindings {
+  if (words[reportWords.detections] === 0 && words.length <= reportWords.total) return nothing;
   const records = Array.from(
     { length: Math.min(words[reportWords.detections]!, reportWords.recordCapacity) },
     (_, i) => {
