@@ -251,7 +251,7 @@ it.each<[string, Mistake]>([
 });
 
 type FamiliarMistake = (
-  parts: Omit<Awaited<ReturnType<typeof incrementing>>, "native" | "arm">,
+  parts: Omit<Awaited<ReturnType<typeof incrementing>>, "native" | "arm"> & { readonly target: GPUBuffer },
   encoder: GPUCommandEncoder,
 ) => void;
 
@@ -302,24 +302,33 @@ function orderedProgram(device: Awaited<ReturnType<typeof harden>>) {
 
 describe("commands that the device has accepted before", () => {
   const accepted = async () => {
-    const { native, ...parts } = await incrementing({ injectFaults: false });
-    const { device, increment } = parts;
+    const { native, ...others } = await incrementing({ injectFaults: false });
+    const { device, words, increment } = others;
+    const parts = { ...others, target: device.createBuffer({ size: 16, usage: usage() }) };
     const run = (encode: (encoder: GPUCommandEncoder) => void) => {
       const encoder = device.createCommandEncoder();
       encode(encoder);
       device.queue.submit([encoder.finish()]);
     };
-    run((encoder) => increment(encoder).end());
+    run((encoder) => {
+      increment(encoder).end();
+      encoder.copyBufferToBuffer(words, 0, parts.target, 8, 8);
+    });
     await device.belay.verify();
     return { ...parts, native, run };
   };
 
   it("need no error scope", async () => {
-    const { device, native, increment, run } = await accepted();
-    // The first submission of an epoch also saves the buffer, in scopes of its own.
-    run((encoder) => increment(encoder).end());
+    const { device, native, words, target, increment, run } = await accepted();
+    const copying = (encoder: GPUCommandEncoder, size: number) => {
+      increment(encoder).end();
+      encoder.copyBufferToBuffer(words, size, target, 0, size);
+    };
+    // The first submission of an epoch also saves the buffers, in scopes of its own.
+    run((encoder) => copying(encoder, 4));
     const scopes = vi.spyOn(native, "pushErrorScope");
-    for (let i = 0; i < 4; i++) run((encoder) => increment(encoder).end());
+    for (let i = 0; i < 2; i++) run((encoder) => increment(encoder).end());
+    for (let i = 0; i < 2; i++) run((encoder) => copying(encoder, 8 * i));
     expect(scopes).not.toHaveBeenCalled();
     run((encoder) => increment(encoder, 2).end());
     expect(scopes).toHaveBeenCalledTimes(1);
@@ -343,6 +352,21 @@ describe("commands that the device has accepted before", () => {
         device.queue.submit([earlier.finish()]);
         words.destroy();
         increment(encoder).end();
+      },
+    ],
+    [
+      "a copy past the end of a buffer",
+      ({ words, target, increment }, encoder) => {
+        increment(encoder).end();
+        encoder.copyBufferToBuffer(words, 0, target, 12, 8);
+      },
+    ],
+    [
+      "a copy to a destroyed buffer",
+      ({ words, target, increment }, encoder) => {
+        increment(encoder).end();
+        encoder.copyBufferToBuffer(words, 0, target, 8, 8);
+        target.destroy();
       },
     ],
     [

@@ -4,6 +4,7 @@ import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
 import { GrowingSet, type Members } from "../webgpu/growingSet.ts";
 import { RecordedPass, type RecordedStep } from "../webgpu/passCommands.ts";
 import { RangeSet } from "../webgpu/rangeSet.ts";
+import { RecordedCopy } from "../webgpu/recordedCopy.ts";
 import { type GpuResource, isTexture, isWhole, type ResourceRange, resourceOf } from "../webgpu/resources.ts";
 import { DispatchTally } from "./dispatchTally.ts";
 import { DispatchEffect, type DispatchUse, type Effect, type StoredRange } from "./dispatchUse.ts";
@@ -131,14 +132,14 @@ export class CommandRecord implements ResourceAccess {
   }
 
   /**
-   * True if the device has accepted each of the commands before, with the same objects. It accepts
-   * them again unless a resource is destroyed or mapped.
+   * True if the device has accepted each of the dispatches before, with the same objects, and the
+   * buffers of each copy. It accepts them again unless a resource is destroyed or mapped.
    */
   get isFamiliar(): boolean {
     const isComplete = !this.isInPass && this.obstacle === undefined;
     if (!isComplete || this.isUnusual || this.#memory?.isUpdated) return false;
-    for (const step of this.steps) if (!(step instanceof RecordedPass && step.isPlain)) return false;
-    for (const { dispatch } of this.effects) if (!dispatch?.isAccepted) return false;
+    for (const step of this.steps) if (typeof step === "function" || !step.isFamiliar) return false;
+    for (const { use, dispatch } of this.effects) if (use && !dispatch?.isAccepted) return false;
     if (this.#added) for (const group of this.#added) if (!acceptedGroups.has(group)) return false;
     return true;
   }
@@ -162,8 +163,8 @@ export class CommandRecord implements ResourceAccess {
   /** Encodes the commands again. */
   encodeIn(encoder: GPUCommandEncoder): void {
     for (const step of this.steps) {
-      if (step instanceof RecordedPass) step.encodeAgain(encoder);
-      else step(encoder);
+      if (typeof step === "function") step(encoder);
+      else step.encodeAgain(encoder);
     }
   }
 
@@ -191,6 +192,7 @@ export class CommandRecord implements ResourceAccess {
   accept(): void {
     this.dispatches.accept();
     for (const { dispatch } of this.effects) if (dispatch) dispatch.isAccepted = true;
+    for (const step of this.steps) if (step instanceof RecordedCopy) step.accept();
     for (const group of this.#added ?? []) acceptedGroups.add(group);
   }
 

@@ -6,6 +6,7 @@ import type { CommandGuard } from "../memory/memoryProtection.ts";
 import type { DeclaredUsages } from "../webgpu/declaredUsages.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import type { Owners } from "../webgpu/owners.ts";
+import { RecordedCopy } from "../webgpu/recordedCopy.ts";
 import type { AnyMethod } from "../webgpu/replayStep.ts";
 import { type BufferRange, endOf, type Textures } from "../webgpu/resources.ts";
 import { extentOf, texelRange } from "../webgpu/texelRange.ts";
@@ -38,15 +39,11 @@ export function transferMethods(
       const target = rangeIn(owners.accept(to), toOffset, source.size);
       const record = recordOf(this);
       memory.transfer(this, native, record, { source, target, result: "copy" }, (buffers) => {
-        const args = [
-          usages.source(buffers.source, endOf(source)),
-          fromOffset,
-          usages.target(buffers.target, endOf(target)),
-          toOffset,
-          explicit(source, asked),
-        ];
-        copyBufferToBuffer.apply(this, args);
-        record.steps.push((again) => (again.copyBufferToBuffer as AnyMethod)(...args));
+        const copied = { ...source, buffer: usages.source(buffers.source, endOf(source)) };
+        const filled = { ...target, buffer: usages.target(buffers.target, endOf(target)) };
+        const size = explicit(source, asked);
+        copyBufferToBuffer.call(this, copied.buffer, fromOffset, filled.buffer, toOffset, size);
+        record.steps.push(new RecordedCopy(copied, filled));
       });
       record.transfer(source, target, true);
     },

@@ -1,4 +1,5 @@
 import { overlaidMembersOf } from "./overlaidMembers.ts";
+import type { RecordedCopy } from "./recordedCopy.ts";
 import { type AnyMethod, copyArguments, noOffsets, type ReplayStep } from "./replayStep.ts";
 
 /** A bind group as it is set, with dynamic offsets in one of the forms that WebGPU accepts. */
@@ -32,8 +33,8 @@ export class RecordedPass {
     this.#descriptor = descriptor;
   }
 
-  /** True if the pass has no query. */
-  get isPlain(): boolean {
+  /** True if the device accepts the pass with dispatches that it has accepted: it has no query. */
+  get isFamiliar(): boolean {
     return !this.#descriptor?.timestampWrites;
   }
 
@@ -96,8 +97,8 @@ export class RecordedPass {
   }
 }
 
-/** A compute pass, or a function that encodes another command again. */
-export type RecordedStep = RecordedPass | ReplayStep<GPUCommandEncoder>;
+/** A compute pass, a copy, or a function that encodes another command again. */
+export type RecordedStep = RecordedPass | RecordedCopy | ReplayStep<GPUCommandEncoder>;
 
 /**
  * Encodes commands into a compute pass, tracks the pass's state, and records each command to encode
