@@ -156,6 +156,42 @@ describe("protect with auto", () => {
     expect(protect(product, { redundancy: "auto", features }).code).toBe(code);
   });
 
+  describe("where the cheapest configuration leaves a gap", () => {
+    const odd = copy.replace("workgroup_size(64)", "workgroup_size(33)");
+    const sums = `enable subgroups; ${kernel("output[i] = subgroupAdd(input[i]);")}`;
+
+    it.each([
+      ["of the last of an odd number of invocations", odd, "intra+lds signature workgroup"],
+      ["of all lanes with subgroup operations", sums, "intra+lds signature workgroup subgroups"],
+    ])("takes one without that gap under strict: %s", (_, wgsl, expected) => {
+      const options = { redundancy: "auto", features, channel: "workgroup", subgroupMaxSize: 32 } as const;
+      const { chosen, diagnostics } = protect(wgsl, options);
+      expect(chosen!.pairing).toBe("passes");
+      expect(diagnostics.map(({ code }) => code)).toEqual(["BELAY210"]);
+      for (const each of [{ strict: true }, { closesGaps: true }]) {
+        const whole = protect(wgsl, { ...options, ...each });
+        expect(whole.diagnostics).toEqual([]);
+        expect(describeConfiguration(whole.chosen!)).toBe(expected);
+      }
+    });
+
+    it("takes one without a gap that costs about as much", () => {
+      const inPlace = update.replace("workgroup_size(64)", "workgroup_size(1)");
+      const { chosen, diagnostics } = protect(inPlace, { redundancy: "auto", features });
+      expect(diagnostics).toEqual([]);
+      expect(firstFor(inPlace).pairing).toBe("passes");
+      expect(chosen!.pairing).not.toBe("passes");
+      expect(chosen!.predicted / firstFor(inPlace).predicted).toBeLessThan(1.25);
+    });
+
+    it("takes the cheapest if none closes the gap", () => {
+      const count = "@group(0) @binding(2) var<storage, read_write> count: atomic<u32>;";
+      const counting = kernel("atomicAdd(&count, 1u); output[i] = input[i];", count);
+      const { chosen } = protect(counting, { redundancy: "auto", features, closesGaps: true });
+      expect(chosen).toEqual(firstFor(counting));
+    });
+  });
+
   it("chooses for the entry point that is named", () => {
     const two = `${copy}\n@compute @workgroup_size(64) fn other(@builtin(global_invocation_id) id: vec3u) {
       var x = input[id.x]; for (var k = 0; k < 500; k++) { x = fma(x, x, 0.5); } output[id.x] = x; }`;

@@ -232,9 +232,9 @@ export interface ProtectOptions {
   /**
    * The redundancy. `"auto"`, the default of `harden`, considers the flavors, channels and pairings
    * that fit the kernel on a device with these `features` and `limits`. It takes the one with the
-   * lowest predicted cost that covers the structures of `cover`. If none covers all, it takes the
-   * one that covers most, with a warning. Options that are given restrict the choice. Default
-   * `"intra+lds"`.
+   * lowest predicted cost that covers the structures of `cover`. One with fewer gaps may cost
+   * about as much, and with `strict` anything. If none covers all, it takes the one that covers
+   * most, with a warning. Options that are given restrict the choice. Default `"intra+lds"`.
    */
   readonly redundancy?: Redundancy | "auto";
   /**
@@ -302,6 +302,11 @@ export interface CompilerOptions extends Omit<ProtectOptions, "memory"> {
    * respects it. Default: as `limits` allow.
    */
   readonly room?: number;
+  /**
+   * True if `redundancy: "auto"` takes a configuration without gaps in the coverage at any cost.
+   * Default: as `strict`.
+   */
+  readonly closesGaps?: boolean;
   /**
    * The binding point of the report, which an explicit pipeline layout decides. Default: a bind
    * group of its own, after those that the module uses, or a free binding of the last one if all

@@ -187,17 +187,24 @@ type ChoiceOptions = Omit<CompilerOptions, "redundancy" | "cover"> & {
   readonly cover?: readonly Structure[];
 };
 
+/** The cost of a configuration without gaps, relative to one with gaps, at which it is taken. */
+const similarCost = 1.25;
+
+/** Returns true if a diagnostic is about one of these entry points, or about no particular one. */
+const isAbout = ({ entryPoints }: Diagnostic, names: ReadonlyMap<string, unknown>): boolean =>
+  entryPoints?.some((name) => names.has(name)) ?? true;
+
 /**
  * Protects with the configuration of the lowest predicted cost that covers all requested structures
- * in all wanted entry points. If there is none, takes the one that comes nearest, with a warning.
+ * in all wanted entry points. One with fewer gaps is preferred if it costs about as much, and under
+ * `closesGaps` at any cost. If none covers all, takes the one that comes nearest, with a warning.
  */
 function protectAtLeastCost(source: Source, options: ChoiceOptions): Protection {
-  const { cover = usuallyCovered, entryPoint, strict } = options;
+  const { cover = usuallyCovered, entryPoint, strict, closesGaps = strict } = options;
   const conflict = conflictIn(placesOf(options));
   if (conflict) return unchanged(source.wgsl, [conflict]);
   const wanted = wantedKernels(source.facts, entryPoint);
-  const isAbout = ({ entryPoints }: Diagnostic, names: ReadonlyMap<string, unknown>) =>
-    entryPoints?.some((name) => names.has(name)) ?? true;
+  const whole = wanted.length * (cover.length + 1);
   let best: Attempt | undefined;
   const reasons = new Map<string, Diagnostic>();
   const places = new Set<string>();
@@ -205,6 +212,8 @@ function protectAtLeastCost(source: Source, options: ChoiceOptions): Protection 
     const place = `${chosen.redundancy} ${chosen.pairing}`;
     // If all are protected, another channel covers no more.
     if (places.has(place)) continue;
+    const isWorthGaps = closesGaps || !best || chosen.predicted <= similarCost * best.chosen.predicted;
+    if (best?.score === whole && !isWorthGaps) continue;
     const { redundancy, check, channel, pairing } = chosen;
     const protection = protectAs(source, { ...options, redundancy, check, channel, pairing }, wanted);
     const attempt = attemptOf(source, wanted, cover, options.room, { protection, chosen });
@@ -212,8 +221,9 @@ function protectAtLeastCost(source: Source, options: ChoiceOptions): Protection 
     for (const each of protection.result.diagnostics)
       if (!isAbout(each, attempt.uncovered))
         reasons.set(`${each.code} ${each.span.start} ${each.message}`, each);
-    if (attempt.score > (best?.score ?? -1)) best = attempt;
-    if (best?.score === wanted.length * (cover.length + 1)) break;
+    const closesSome = attempt.score === best?.score && attempt.gaps < best.gaps;
+    if (!best || attempt.score > best.score || (closesSome && isWorthGaps)) best = attempt;
+    if (best.score === whole && best.gaps === 0) break;
   }
   const { protection, chosen, uncovered } = best!;
   const { result } = protection;
@@ -279,6 +289,8 @@ interface Attempt {
    * it.
    */
   readonly score: number;
+  /** The number of gaps in the coverage of the protected entry points. */
+  readonly gaps: number;
 }
 
 function attemptOf(
@@ -311,7 +323,8 @@ function attemptOf(
     );
   }
   const score = [...uncovered.values()].reduce((sum, less) => sum + cover.length + 1 - less.length, 0);
-  return { protection, chosen, uncovered, score };
+  const gaps = diagnostics.filter((each) => isAbout(each, uncovered)).length;
+  return { protection, chosen, uncovered, score, gaps };
 }
 
 /** Protects the wanted entry points according to the options. */

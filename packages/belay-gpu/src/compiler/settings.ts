@@ -89,6 +89,7 @@ const publicOptions: { readonly [Name in keyof Required<ProtectOptions>]: Values
 const options: { readonly [Name in keyof Required<CompilerOptions>]: Values | null } = {
   ...publicOptions,
   room: wholeFrom(0),
+  closesGaps: flag,
   memoryBindings: null,
   reportBinding: null,
   reportInLastGroup: flag,

@@ -158,6 +158,26 @@ describe("a kernel in a module with a kernel that is not fully covered", () => {
   });
 });
 
+it("covers a kernel in full under strict, although a cheaper configuration leaves a gap", async () => {
+  const code = `
+    @group(0) @binding(0) var<storage, read> input: array<u32>;
+    @group(0) @binding(1) var<storage, read_write> output: array<u32>;
+    @compute @workgroup_size(1) fn copies(@builtin(global_invocation_id) id: vec3u) {
+      output[id.x] = input[id.x];
+    }`;
+  for (const [policy, pairing] of [
+    [{}, "passes"],
+    [{ kernels: { copies: { strict: true } } }, "adjacent"],
+  ] as const) {
+    const device = hardenWith(protect, await sharedDevice(), policy);
+    device.belay.addEventListener("unprotected", (event) => event.preventDefault());
+    const module = device.createShaderModule({ code });
+    device.createComputePipeline({ layout: "auto", compute: { module } });
+    expect((await device.belay.report()).kernels).toMatchObject([{ chosen: { pairing } }]);
+    device.destroy();
+  }
+});
+
 it("counts dispatches of unprotected kernels", async () => {
   const compiler: Protect = (wgsl, options) => standInProtect(`${wgsl} // UNPROTECTABLE`, options);
   for (const [protector, policy] of [

@@ -227,7 +227,11 @@ class Protections {
     // depend on the module only.
     const chosenFor =
       redundancy === "auto"
-        ? { ...(entryPoint && { entryPoint }), ...(room && { room: room.storageBuffers }) }
+        ? {
+            ...(entryPoint && { entryPoint }),
+            ...(room && { room: room.storageBuffers }),
+            closesGaps: configuration.strict,
+          }
         : {};
     const policy = [redundancy, cover, check, channel, pairing, diversity, copies, skippable, mixes, memory];
     const known = [reportBinding, Object.entries(constants).sort(), policy, keptSums, chosenFor, source];
