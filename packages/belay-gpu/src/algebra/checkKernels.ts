@@ -17,15 +17,11 @@ const blockColumns = 64;
 /** The most blocks, and the rows, that a workgroup compares. */
 const mostBlocks = 8;
 const comparedRows = 4;
-/**
- * The invocations of such a workgroup, which share its terms, where there are many workgroups and
- * where there are few.
- */
-const compareLanes = { many: 64, few: 128 } as const;
-/** The workgroups that occupy all parts of a large GPU. */
-const manyWorkgroups = 1024;
-/** The lanes whose parts of a sum one lane adds up. */
+/** The invocations of such a workgroup, which share its terms. */
+const compareLanes = 128;
+/** The lanes whose parts of a sum one lane adds up, and the number of these sums. */
 const partLanes = 16;
+const parts = compareLanes / partLanes;
 /** The rows of a matrix whose columns a workgroup combines, and its invocations. */
 const combinedRows = 32;
 const combineLanes = 256;
@@ -139,8 +135,6 @@ export function checkKernels(
   const blockGroups = Math.ceil(blocks / groupBlocks);
   const rowGroups = Math.ceil(rowCount / comparedRows);
   const workgroups = blockGroups * rowGroups * batchCount;
-  const lanes = compareLanes[workgroups >= manyWorkgroups ? "many" : "few"];
-  const parts = lanes / partLanes;
   /** The blocks whose combined terms are neighbors in memory. */
   const width = blocks > 1 ? 2 : 1;
   const spans = Math.ceil(blocks / width);
@@ -209,8 +203,7 @@ ${
   workgroupBarrier();
   let row = first + lane;
   if (lane >= ${combinedRows}u || row >= ${count}) { return; }
-  var both = vec2f();
-  for (var i = 0u; i < ${lastParts}u; i++) { both += parts[i][lane]; }
+  let both = ${sumOf(lastParts, (i) => `parts[${i}][lane]`)};
   ${store}
 }`;
   };
@@ -224,26 +217,30 @@ ${
   let block = group / slices % blocks;
   let batch = group / slices / blocks;
   let term = min(first + lane % ${combinedRows}u, terms / ${run}u - 1u) * ${run}u;
-  var sums: array<vec2f, ${run}>;
+${each(run, (k) => `  var sum${k} = vec2f();`)}
+  var tiny = 0.0;
   for (var i = 0u; i < ${blockColumns / lastParts}u; i++) {
     let own = block * ${blockColumns}u + lane / ${combinedRows}u + i * ${lastParts}u;
     let column = min(own, columns - 1u);
-    let factor = ${scaleOf("term", "column")}weight(column);
+    let factor = select(0.0, ${scaleOf("term", "column")}weight(column), own < columns);
+    let factors = vec2f(factor, abs(factor));
     let word = right[(${addressAt("right", "term", "column")}) / ${run}u];
-    if (own < columns) {
-${each(run, (k) => `      sums[${k}] += magnified(factor * ${numberIn(sums.right, "word", `${k}u`)}, tinyRight);`)}
-    }
+${each(
+  run,
+  (k) => `    let number${k} = ${numberIn(sums.right, "word", `${k}u`)};
+    sum${k} += factors * vec2f(number${k}, abs(number${k}));`,
+)}
+    tiny += select(0.0, tinyRight, own < columns);
   }
 ${each(
   run / termsAtOnce,
   (
     at,
-  ) => `${each(termsAtOnce, (k) => `  parts[lane / ${combinedRows}u][${termsAtOnce}u * (lane % ${combinedRows}u) + ${k}u] = sums[${termsAtOnce * at + k}];`)}
+  ) => `${each(termsAtOnce, (k) => `  parts[lane / ${combinedRows}u][${termsAtOnce}u * (lane % ${combinedRows}u) + ${k}u] = sum${termsAtOnce * at + k} + vec2f(0.0, tiny);`)}
   workgroupBarrier();
   if (lane < ${combinedRows * termsAtOnce}u) {
     let term = (first + lane / ${termsAtOnce}u) * ${run}u + ${termsAtOnce * at}u + lane % ${termsAtOnce}u;
-    var both = vec2f();
-    for (var i = 0u; i < ${lastParts}u; i++) { both += parts[i][lane]; }
+    let both = ${sumOf(lastParts, (i) => `parts[${i}][lane]`)};
     if (term < terms) { ${storeRight("term")} }
   }
   workgroupBarrier();`,
@@ -290,7 +287,7 @@ ${declarationOf(sums.right, 1, "right")}
 ${declarationOf(output, 2, "results")}
 ${added ? declarationOf(added, 3, "added") : ""}
 @group(0) @binding(4) var<storage, read_write> combined: array<vec2f>;
-@group(0) @binding(4) var<storage, read_write> combinedBlocks: array<${width === 2 ? "vec4f" : "vec2f"}>;
+@group(0) @binding(4) var<storage, read> combinedBlocks: array<${width === 2 ? "vec4f" : "vec2f"}>;
 @group(0) @binding(5) var<storage, read_write> report: array<atomic<u32>>;
 /** The seed of the weights, and the first word of the report. */
 struct Draw { seed: u32, own: u32 }
@@ -304,7 +301,7 @@ const terms = ${terms}u;
 const rows = ${rowCount}u;
 const columns = ${columnCount}u;
 const blocks = ${blocks}u;
-${boundsOf(sums, terms, lanes)}
+${boundsOf(sums, terms)}
 
 fn linear(id: vec3u, groups: vec3u) -> u32 { return id.x + id.y * groups.x; }
 
@@ -330,8 +327,8 @@ fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f8000
 
 ${combine}
 
-var<workgroup> partial: array<array<vec4f, ${lanes}>, 2>;
-var<workgroup> reduced: array<array<array<vec4f, ${parts}>, 2>, ${groupBlocks}>;
+var<workgroup> partial: array<array<vec4f, ${compareLanes}>, ${2 * width}>;
+var<workgroup> reduced: array<array<array<vec4f, ${parts}>, ${2 * width}>, ${groupBlocks / width}>;
 /** The numbers of sums of this workgroup, and its largest bound. */
 var<workgroup> agreed: atomic<u32>;
 var<workgroup> undecided: atomic<u32>;
@@ -340,7 +337,7 @@ var<workgroup> largest: atomic<u32>;
 ${decides ? "var<workgroup> isOver: u32;" : ""}
 
 /** Compares both sides for some rows and some blocks. */
-@compute @workgroup_size(${lanes})
+@compute @workgroup_size(${compareLanes})
 fn compare(@builtin(workgroup_id) id: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) lane: u32) {
   let group = linear(id, groups);
 ${
@@ -363,7 +360,7 @@ ${each(
   (g) => `  var difference${g} = vec4f();
   var bound${g} = vec4f();`,
 )}
-  for (var place = lane; place < ${blockColumns}u; place += ${lanes}u) {
+  for (var place = lane; place < ${blockColumns}u; place += ${compareLanes}u) {
 ${each(
   groupBlocks,
   (g) => `    {
@@ -389,7 +386,7 @@ ${each(
   groupBlocks / width,
   (p) => `  let span${p} = (batch * ${spans}u + min(firstBlock / ${width}u + ${p}u, ${spans - 1}u)) * terms;`,
 )}
-  for (var term = lane; term < terms; term += ${lanes}u) {
+  for (var term = lane; term < terms; term += ${compareLanes}u) {
     let at = ${addressOf(sums.terms, "term", "left")};
 ${scalesLeft ? `    let scaleAtTerm = ${addressOf(sums.terms, "term", "scale")};` : ""}
     let x = vec4f(${fours((r) => `select(0.0, leftAt(base[${r}] + at)${scalesLeft ? ` * scaleAt(scaleBase[${r}] + scaleAtTerm)` : ""}, ${windowsOf(sums, `result[${r}]`)})`)});
@@ -407,19 +404,23 @@ ${each(
   let part = lane % ${parts}u;
   let kind = lane / ${parts}u;
 ${each(
-  groupBlocks,
-  (g) => `  partial[0][lane] = difference${g};
-  partial[1][lane] = bound${g};
+  groupBlocks / width,
+  (p) => `${each(
+    width,
+    (i) => `  partial[${2 * i}][lane] = difference${p * width + i};
+  partial[${2 * i + 1}][lane] = bound${p * width + i};`,
+  )}
   workgroupBarrier();
-  if (kind < 2u) {
-    reduced[${g}][kind][part] = ${sumOf(partLanes, (i) => `partial[kind][part + ${i * parts}u]`)};
+  if (kind < ${2 * width}u) {
+    reduced[${p}][kind][part] = ${sumOf(partLanes, (i) => `partial[kind][part + ${i * parts}u]`)};
   }
   workgroupBarrier();`,
 )}
   let block = firstBlock + lane;
   if (lane < ${groupBlocks}u && block < blocks) {
-    let difference = ${sumOf(parts, (i) => `reduced[lane][0][${i}]`)};
-    let bound = ${sumOf(parts, (i) => `reduced[lane][1][${i}]`)};
+    let sums = 2u * (lane % ${width}u);
+    let difference = ${sumOf(parts, (i) => `reduced[lane / ${width}u][sums][${i}]`)};
+    let bound = ${sumOf(parts, (i) => `reduced[lane / ${width}u][sums + 1u][${i}]`)};
     for (var i = 0u; i < ${comparedRows}u; i++) {
       let row = firstRow + i;
       if (row >= rows) { break; }
@@ -751,12 +752,12 @@ const largest = ({ format, plus }: Operand) => 2 ** bitsOf(format) + Math.abs(pl
  * Writes the constants of the bound. Each rounding changes a number by at most 2^-24 of it. Numbers
  * below the least normal one may count as zero.
  */
-function boundsOf(sums: SumsOfProducts, terms: number, lanes: number): string {
+function boundsOf(sums: SumsOfProducts, terms: number): string {
   const unit = 1.1 * 2 ** -24;
   // The additions of one number: in a lane, of lanes, and of an old result.
-  const ofLane = Math.ceil(terms / lanes) + (2 * blockColumns) / lanes;
-  const additions = ofLane + Math.log2(lanes) + 1;
-  const combining = 2 + blockColumns / lastParts + lastParts;
+  const ofLane = Math.ceil(terms / compareLanes) + (2 * blockColumns) / compareLanes;
+  const additions = ofLane + Math.log2(compareLanes) + 1;
+  const combining = 2 + blockColumns / lastParts + Math.log2(lastParts);
   // Right results are sums of these magnitudes, so their weighted sums have the same bound.
   const share = unit * (sums.roundings + 4 + combining + 2 * (additions + 1));
   const { scaling } = sums;

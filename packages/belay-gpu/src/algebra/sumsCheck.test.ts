@@ -139,6 +139,24 @@ describe("the check of sums of products", () => {
     expect((await program.run()).outcome).toBe("agreed");
   });
 
+  // One block and groups of two, four, six and eight of them.
+  it.each([50, 100, 200, 330, 530])(
+    "takes each row, block and term of a long product with %i columns",
+    async (columns) => {
+      const device = await sharedDevice();
+      const program = new CheckedProgram(device, tiledProduct(21, columns, 300));
+      expect((await program.run()).outcome).toBe("agreed");
+      for (const row of [0, 13, 20])
+        for (let column = 1; column < columns; column += 64) {
+          const verdict = await program.run(random, (output) =>
+            device.queue.writeBuffer(output, 4 * (row * columns + column), Float32Array.of(1e3)),
+          );
+          const mismatch = { result: row * columns, block: Math.floor(column / 64) };
+          expect(verdict).toMatchObject({ outcome: "mismatch", mismatch });
+        }
+    },
+  );
+
   it("finds wrong results that share a weighted sum and whose errors have the sum 0", async () => {
     const device = await sharedDevice();
     const program = new CheckedProgram(device, product);

@@ -134,9 +134,12 @@ export class SumsPipelines {
     const buffers = entries.filter(({ buffer }) => buffer?.type !== "uniform").length;
     if (buffers > device.limits.maxStorageBuffersPerShaderStage)
       throw new TypeError(`these sums cannot be checked: ${buffers} storage buffers are needed`);
+    // GPUs load faster from a buffer to which a kernel cannot store.
+    const loaded = (each: GPUBindGroupLayoutEntry) =>
+      each.binding === 4 ? entry(4, "read-only-storage") : each;
     this.#layouts = {
       combine: device.createBindGroupLayout({ entries: entries.filter(isCombined) }),
-      others: device.createBindGroupLayout({ entries }),
+      others: device.createBindGroupLayout({ entries: entries.map(loaded) }),
     };
     const layouts = {
       combine: device.createPipelineLayout({ bindGroupLayouts: [this.#layouts.combine] }),
