@@ -358,7 +358,8 @@ describe("memory", () => {
     }
     const { snapshots } = await device.belay.report();
     const page = 64 * 1024;
-    expect(snapshots).toMatchObject({ taken: 100, bytes: 100 * 256, peak: page, held: page });
+    // The last copy was made in advance, for an epoch that did not come.
+    expect(snapshots).toMatchObject({ taken: 101, bytes: 101 * 256, peak: page, held: page });
     device.destroy();
   });
 
