@@ -122,6 +122,21 @@ it("blames nobody if the results are right", async () => {
   expect((await blame(dispute, { device, software: device })).culprit).toBe("nobody");
 });
 
+it("runs another text of a kernel that shares functions with other stages", async () => {
+  const shared = dispute.source.replace(
+    "fn twice(x: i32) -> i32 { return 2 * x; }",
+    `var<private> calls = 0;
+    fn once(x: i32) -> i32 { calls++; return x * calls; }
+    fn twice(x: i32) -> i32 { return 2 * once(x); }
+    fn unused() -> i32 { return once(5); }
+    @vertex fn place() -> @builtin(position) vec4f { return vec4f(f32(twice(3))); }
+    @fragment fn color() -> @location(0) vec4f { return vec4f(f32(once(4))); }`,
+  );
+  const device = await devices.sharedDevice();
+  const { evidence } = await blame({ ...dispute, source: shared, entryPoint: "main" }, { device });
+  expect(evidence.otherText).toEqual({ outcome: "agrees" });
+});
+
 it("takes the sign of a zero and the rounding of a quotient in another text for right", async () => {
   const source = `
     @group(0) @binding(0) var<storage, read> a: array<f32>;

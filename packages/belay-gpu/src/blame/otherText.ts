@@ -1,6 +1,7 @@
 import { functionsOf, stageOf } from "../analysis/callGraph.ts";
 import { diversifyReplicas } from "../transforms/diversity/diversifyReplicas.ts";
 import { keepRounding } from "../transforms/diversity/keepRounding.ts";
+import { splitSharedFunctions } from "../transforms/normalize/splitSharedFunctions.ts";
 import { uniqueNames } from "../transforms/normalize/uniqueNames.ts";
 import { hiddenZero, secondTextOf, zeroOf } from "../transforms/shared/diversity.ts";
 import { wrapEntryPoint } from "../transforms/shared/entryPointWrapper.ts";
@@ -26,6 +27,7 @@ export function otherText(source: string): string | undefined {
     functionsOf(named).flatMap((fn) => (stageOf(fn) === "compute" ? [fn.name] : [])),
   );
   const steps: ((program: Program) => Module)[] = [
+    (before) => splitSharedFunctions(before, names, [entryPoints]),
     (before) => wrapped(before, names, entryPoints),
     (before) => keepRounding(before, names, { entryPoints }),
     (before) => diversifyReplicas(before, names, { entryPoints, roomy: new Set() }),
