@@ -42,6 +42,11 @@ export class CheckArena {
     return this.#failed;
   }
 
+  /** Returns whether the arena has room for this many more words without growing. */
+  fits(words: number): boolean {
+    return this.#holeFor(words) >= 0 || 4 * (this.#used + words) <= this.#buffer.size;
+  }
+
   /** Returns whether the arena can hold this many more words within the limits of the device. */
   hasRoom(words: number): boolean {
     return this.#holeFor(words) >= 0 || 4 * (this.#used + words) <= this.#limit;

@@ -26,8 +26,12 @@ interface Allocation {
   readonly owner: WeakRef<ProtectedBuffer>;
 }
 
-/** A buffer that has no check words any more. A report may still name them. */
+/**
+ * A buffer that has no check words any more. A report may still name them, so they go to another
+ * buffer only if the arena would have to grow otherwise.
+ */
 interface FormerOwner extends Pick<Allocation, "first" | "words"> {
+  areWordsFree: boolean;
   /** Undefined if the buffer was left to the garbage collector. */
   readonly owner: ProtectedBuffer | undefined;
   /** The number of the check that covers its last work. */
@@ -91,7 +95,7 @@ export class ProtectedBuffers {
   readonly #destroyed = new WeakSet<GPUBuffer>();
   /** Programs may leave buffers to the garbage collector. */
   readonly #collected = new FinalizationRegistry<Allocation>((allocation) => this.#discard(allocation));
-  #former: readonly FormerOwner[] = [];
+  #former: FormerOwner[] = [];
   /** The number of the check that covers the work from now on. */
   #next = 1;
   #mirrorBytes = 0;
@@ -173,7 +177,22 @@ export class ProtectedBuffers {
 
   /** Forgets the destroyed buffers that no report can name from this check on. */
   forgetBefore(check: number): void {
+    this.#freeWords(({ check: last }) => last < check);
     this.#former = this.#former.filter((each) => each.check >= check);
+  }
+
+  #freeWords(isIncluded: (former: FormerOwner) => boolean): void {
+    for (const former of this.#former) {
+      if (former.areWordsFree || !isIncluded(former)) continue;
+      former.areWordsFree = true;
+      this.arena.release(former);
+    }
+  }
+
+  /** Returns whether the arena has room for this many words, also those of destroyed buffers. */
+  #hasRoom(words: number): boolean {
+    if (!this.arena.fits(words)) this.#freeWords(() => true);
+    return this.arena.hasRoom(words);
   }
 
   /**
@@ -186,7 +205,7 @@ export class ProtectedBuffers {
     if (!isPlausible || (mappedAtCreation && size % 4 !== 0) || isMappedAndBound(usage)) return undefined;
     const { granules, granuleBytes } = granulesFor(size, this.#granuleBytes);
     const bytes = granules * (granuleBytes + (usage & MAP ? 4 * this.checkWords : 0));
-    const fits = bytes <= this.#device.limits.maxBufferSize && this.arena.hasRoom(granules * this.checkWords);
+    const fits = bytes <= this.#device.limits.maxBufferSize && this.#hasRoom(granules * this.checkWords);
     return fits ? bytes : undefined;
   }
 
@@ -205,7 +224,7 @@ export class ProtectedBuffers {
     const { granules, granuleBytes } = granulesFor(size, this.#granuleBytes);
     const words = granules * this.checkWords;
     if (!isAllocated) {
-      const reason = this.arena.hasRoom(words) ? "tooLarge" : "arenaIsFull";
+      const reason = this.#hasRoom(words) ? "tooLarge" : "arenaIsFull";
       return isMappedAndBound(usage) ? "mappedAndBound" : reason;
     }
     const first = this.arena.allocate(words);
@@ -239,8 +258,8 @@ export class ProtectedBuffers {
     const { first, words, mirror } = allocation;
     if (this.#allocations.get(first) !== allocation) return;
     this.#allocations.delete(first);
-    this.#former = [...this.#former, { first, words, owner: allocation.owner.deref(), check: this.#next }];
-    this.arena.release({ first, words });
+    const owner = allocation.owner.deref();
+    this.#former.push({ first, words, owner, check: this.#next, areWordsFree: false });
     if (!mirror) return;
     this.#mirrorBytes -= mirror.size;
     mirror.destroy();
