@@ -107,8 +107,8 @@ export interface Belay extends EventTarget {
   report(): Promise<Report>;
   /**
    * Verifies all protected memory, and corrects errors. Rejects while some of it is damaged and
-   * refused. Kernels cannot bind buffers that the host maps. Such buffers are verified when they
-   * are mapped or copied from.
+   * refused, and like `verify` if it refuses results of unverified work. Kernels cannot bind
+   * buffers that the host maps. Such buffers are verified when they are mapped or copied from.
    */
   scrub(): Promise<void>;
   /**

@@ -308,11 +308,11 @@ export class EccMemory implements MemoryProtection {
     return this.#resting?.continueCheck(check) ?? { check, buffers: new Map() };
   }
 
-  read(snapshot: ReportSnapshot, doubts: Doubts, settled: number): Damaged {
+  read(snapshot: ReportSnapshot, doubts: Doubts, settled: number, known: readonly Damage[]): Damaged {
     const words = snapshot(this.#slot);
     this.#sums.read(words.subarray(reportWords.total));
     this.#buffers.forgetBefore(doubts.check);
-    return this.#log.read(words, doubts, settled);
+    return this.#log.read(words, doubts, settled, known);
   }
 
   readKernel(words: Uint32Array, kernel: string): KernelDamaged {

@@ -149,11 +149,19 @@ export class MemoryLog {
    * Reads the report of Belay's own kernels. Emits an event for corrected granules, and returns the
    * damaged ones. Corrected granules count as damaged, too, if work after the `settled` check
    * loaded them before. Emits an event if results of earlier work depend on a wrong granule.
+   * Corrections of `known` granules do not count again.
    */
-  read(words: Uint32Array, { check, buffers }: Doubts, settled: number): Damaged {
+  read(
+    words: Uint32Array,
+    { check, buffers }: Doubts,
+    settled: number,
+    known: readonly Damage[] = [],
+  ): Damaged {
     const corrected = memoryFindings(words, "corrected");
     const places = this.#damageIn(corrected, null);
-    this.#recordCorrected(corrected.count, places);
+    const fresh = distinct([...known, ...places]).filter((each) => !known.includes(each));
+    const repeated = places.length - fresh.length;
+    this.#recordCorrected(corrected.count - repeated, fresh);
     const uncorrectable = memoryFindings(words, "uncorrectable");
     const damage = this.#damageIn(uncorrectable, null);
     this.#recordDamaged(uncorrectable.count, damage);

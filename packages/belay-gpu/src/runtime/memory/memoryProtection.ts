@@ -121,9 +121,9 @@ export interface DamageDetection {
   continueCheck(check: number): Doubts;
   /**
    * Reads the reports of Belay's own kernels, for a check with these doubts. The results of all
-   * work up to the `settled` check may be released.
+   * work up to the `settled` check may be released. Corrections of `known` granules do not count.
    */
-  read(snapshot: ReportSnapshot, doubts: Doubts, settled: number): Damaged;
+  read(snapshot: ReportSnapshot, doubts: Doubts, settled: number, known: readonly Damage[]): Damaged;
   /** Reads the report of a kernel that checks its memory. */
   readKernel(words: Uint32Array, kernel: string): KernelDamaged;
   /** Returns the granules to treat as damaged if corrections cannot be trusted. */

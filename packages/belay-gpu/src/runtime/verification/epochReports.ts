@@ -3,7 +3,13 @@ import type { MemoryError } from "../context/memoryFault.ts";
 import type { ReportArena, ReportSlot, ReportSnapshot } from "../context/reportArena.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { observedIn } from "../injection/injector.ts";
-import { type Corrected, type Damaged, distinct, type KernelDamaged } from "../memory/memoryLog.ts";
+import {
+  type Corrected,
+  type Damage,
+  type Damaged,
+  distinct,
+  type KernelDamaged,
+} from "../memory/memoryLog.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
 import type { Doubts } from "../memory/restingData.ts";
 import type { ProtectedKernel } from "../pipelines/protectedKernels.ts";
@@ -18,6 +24,8 @@ import type { Substitution } from "./storeSearch.ts";
 interface ReadOptions {
   readonly substitutes?: Substitution["kernels"] | undefined;
   readonly execution?: ExecutionTurn;
+  /** The errors that are known. Corrections of them do not count again. */
+  readonly known?: readonly Damage[];
 }
 
 /** The report of a kernel, or of another one that ran in its place. */
@@ -77,8 +85,8 @@ export class EpochReports {
     return snapshot;
   }
 
-  #readMemory(snapshot: ReportSnapshot): Damaged {
-    return this.#memory.read(snapshot, this.#doubts.get(snapshot)!, this.#settled);
+  #readMemory(snapshot: ReportSnapshot, known: readonly Damage[] = []): Damaged {
+    return this.#memory.read(snapshot, this.#doubts.get(snapshot)!, this.#settled, known);
   }
 
   /** Returns the number of the latest check of epochs. */
@@ -94,14 +102,14 @@ export class EpochReports {
   read(
     epochs: readonly Epoch[],
     snapshot: ReportSnapshot | undefined,
-    { substitutes = new Map(), execution = "later" }: ReadOptions = {},
+    { substitutes = new Map(), execution = "later", known }: ReadOptions = {},
   ): CheckResult {
     if (!snapshot) return nothingFound;
     const found = new Map<ProtectedKernel, KernelFindings>();
     for (const [sums, dispatches] of sumsOf(epochs))
       if (sums.read(snapshot(sums.slot), execution, dispatches))
         found.set(sums.kernel, doubtAbout(sums.kernel));
-    const own = this.#readMemory(snapshot);
+    const own = this.#readMemory(snapshot, known);
     const reports: KernelDamaged[] = [];
     const unplaced = new Map<ProtectedKernel, { count: number; errors: MemoryError[] }>();
     const readings: Reading[] = [];

@@ -1,4 +1,5 @@
 import type { ReportSnapshot } from "../context/reportArena.ts";
+import type { Damage } from "../memory/memoryLog.ts";
 import type { DamageDetection } from "../memory/memoryProtection.ts";
 import { type CheckResult, isAvoidable, isClean, isHashed, isUndecided } from "./checkResult.ts";
 import { type Epoch, touchedBy } from "./epoch.ts";
@@ -22,6 +23,8 @@ interface Reexecuted {
   readonly epochs: readonly Epoch[];
   /** The findings of the last check of them. */
   readonly last: CheckResult;
+  /** The granules that were corrected. */
+  readonly corrected: readonly Damage[];
   readonly attempts: number;
   /** The reason why the last attempt did not run, or ran only in part. */
   readonly failure?: string;
@@ -68,6 +71,7 @@ export class Reexecution {
     let attempts = 0;
     let comesBack = false;
     let before: Substitution | undefined;
+    let corrected = found.corrected.places;
     // Waits that ran out are no fault. Their work runs again as long as there is another way.
     while (!isClean(last) && (attempts < retries || isAvoidable(last))) {
       const substitution = await search.prepare(epochs, last, { before, comesBack });
@@ -104,15 +108,19 @@ export class Reexecution {
       const clean = searched.map(({ places }) => readStored(device, places));
       for (const mapping of this.mappings) mapping.resume();
       const [discarded, restored, snapshot, ran] = await Promise.all([discarding, erasing, taking, accepted]);
-      log.record(reports.read(epochs, discarded, { execution: "replaced" }));
-      // Errors that are still in memory are found again, so this result is dropped.
-      reports.read([], restored);
+      const replaced = reports.read(epochs, discarded, { execution: "replaced" });
+      log.record(replaced);
+      // Errors that are still in memory, or come back with restored contents, are found again. So
+      // this result is dropped.
+      corrected = [...corrected, ...replaced.corrected.places];
+      const { places } = reports.read([], restored, { known: corrected }).corrected;
+      corrected = [...corrected, ...places];
       // The next attempt leaves out events that turned out to be rejected.
       const runsWithout = journal.rejections > refusals && (attempts < retries || isAvoidable(last));
       if (!ran && journal.obstacle === undefined && runsWithout) continue;
       if (!ran) {
         const failure = journal.obstacle ?? "the device rejected the re-executed commands";
-        return { epochs, last, attempts, failure };
+        return { epochs, last, corrected, attempts, failure };
       }
       const read = reports.read(epochs, snapshot, { substitutes: substitution?.kernels });
       const again = await reports.scrubSuspects(epochs, read);
@@ -128,7 +136,7 @@ export class Reexecution {
           log.recordStored(kernel, compareStored(kernel, places, [before, after]));
       }
     }
-    return { epochs, last, attempts };
+    return { epochs, last, corrected, attempts };
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Refusal } from "../context/recovery.ts";
 import type { RuntimeContext } from "../context/runtimeContext.ts";
 import { Signal } from "../context/signal.ts";
 import { UnverifiedError } from "../context/unverified.ts";
+import type { Damage } from "../memory/memoryLog.ts";
 import type { MemoryProtection } from "../memory/memoryProtection.ts";
 import type { ResourceRange } from "../webgpu/resources.ts";
 import { blameOf, type CheckResult, errorOf, firstOf, isAvoidable, isClean } from "./checkResult.ts";
@@ -67,7 +68,12 @@ export class Verifier {
   /** The epochs whose outcome the recovery of an earlier epoch has decided. */
   readonly #outcomes = new WeakMap<
     Epoch,
-    { readonly result: VerificationOutcome; readonly outcome: FaultOutcome }
+    {
+      readonly result: VerificationOutcome;
+      readonly outcome: FaultOutcome;
+      /** The granules that the recovery corrected. */
+      readonly corrected: readonly Damage[];
+    }
   >();
   #checked: Promise<VerificationOutcome> = Promise.resolve({});
   #recoveries = 0;
@@ -159,7 +165,7 @@ export class Verifier {
       const execution = settled ? "replaced" : "first";
       const found = await this.#reports.scrubSuspects(
         [epoch],
-        this.#reports.read([epoch], snapshot, { execution }),
+        this.#reports.read([epoch], snapshot, { execution, known: settled?.corrected ?? [] }),
       );
       if (!settled) return await this.#judge(epoch, found);
       // The recovery of an earlier epoch executed this one again. The faults that this one detected
@@ -179,7 +185,11 @@ export class Verifier {
       return this.#settle([epoch], found, log, this.#onFault === "report" ? "reported" : "refused");
     }
     const start = performance.now();
-    const { epochs, last, attempts, failure } = await this.#reexecution.untilClean(epoch, found, log);
+    const { epochs, last, corrected, attempts, failure } = await this.#reexecution.untilClean(
+      epoch,
+      found,
+      log,
+    );
     const milliseconds = performance.now() - start;
     this.#recoveryMs += milliseconds;
     if (isClean(last)) {
@@ -189,11 +199,11 @@ export class Verifier {
         this.#recoveries++;
         this.#events.emit("recovery", { faults: log.faults, damage: errors, attempts, milliseconds });
       }
-      return this.#settle(epochs, last, log, "recovered");
+      return this.#settle(epochs, last, log, "recovered", corrected);
     }
     this.#giveUps++;
     const reason = failure ?? this.#journal.obstacle ?? cameBack(attempts);
-    const outcome = this.#settle(epochs, last, log, "refused", reason);
+    const outcome = this.#settle(epochs, last, log, "refused", corrected, reason);
     const error = errorOf(last, reason);
     if (failure !== undefined) this.#taints.addWritten(epochs, error);
     this.#events.emit("giveUp", { error, attempts, reason });
@@ -209,6 +219,7 @@ export class Verifier {
     found: CheckResult,
     log: FaultLog,
     outcome: FaultOutcome,
+    corrected: readonly Damage[] = [],
     reason?: string,
   ): VerificationOutcome {
     const blame = blameOf(found, kernelsOf(epochs), reason);
@@ -232,7 +243,7 @@ export class Verifier {
     const isRefused = outcome === "refused" || isClean(found);
     const refused = isRefused ? firstOf(blame) : undefined;
     const result: VerificationOutcome = refused ? { refused } : {};
-    for (const epoch of epochs) this.#outcomes.set(epoch, { result, outcome });
+    for (const epoch of epochs) this.#outcomes.set(epoch, { result, outcome, corrected });
     const hadNothing = isClean(found) && log.faults.length + log.damage.length + found.corrected.count === 0;
     this.settled.emit({ epochs, isClean: hadNothing });
     return result;
@@ -240,7 +251,8 @@ export class Verifier {
 
   #announce({ faults, damage }: FaultLog, outcome: FaultOutcome): void {
     for (const fault of faults) this.#events.emit("fault", { ...fault, outcome });
-    for (const { error } of damage) this.#events.emit("memoryFault", { ...error, outcome });
+    for (const { error, isCorrected } of damage)
+      if (!isCorrected) this.#events.emit("memoryFault", { ...error, outcome });
   }
 }
 
