@@ -64,7 +64,7 @@ const compiler = ["analysis", "compiler", "diagnostics", "ecc", "transforms", "w
 describe("a page", () => {
   it.each([
     ["protect", "belay-gpu", compiler, 384_000],
-    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 623_000],
+    ["harden", "belay-gpu", [...compiler, "runtime"].sort(), 626_000],
     ["twoTexts", "belay-gpu/diversity", ["analysis", "diagnostics", "transforms", "wgsl"], 48_000],
     ["parse, resolve, print", "belay-gpu/wgsl", ["diagnostics", "wgsl"], 130_000],
     [
