@@ -113,8 +113,9 @@ export interface Belay extends EventTarget {
   scrub(): Promise<void>;
   /**
    * Flips the bits of `mask` in the 32-bit word at `byteOffset` of a buffer at rest. A protected
-   * buffer that can be mapped is struck when it is mapped next. Throws without the policy's
-   * `injectFaults`, and for a word outside of the buffer.
+   * buffer with `MAP_READ` is struck when it is mapped next, and one with `MAP_WRITE`, which must
+   * be mapped, when it is unmapped. Throws a `TypeError` without the policy's `injectFaults`, for a
+   * word that it cannot strike, and for a mask without a bit.
    */
   flip(buffer: GPUBuffer, byteOffset: number, mask: number): void;
   /**
@@ -179,7 +180,7 @@ function latestOf<Type extends BelayEventType>(events: Events, type: Type): Bela
 
 export function belayOf(parts: BelayParts): CampaignBelay {
   const { context, memory, pipelines, injector, journal, verifier, scrubber } = parts;
-  const { device, policy, events, reports } = context;
+  const { device, policy, events, owners, reports } = context;
   const { kernels, shadows } = pipelines;
   const flips = new BitFlips(device);
   const faults = latestOf(events, "fault");
@@ -220,15 +221,20 @@ export function belayOf(parts: BelayParts): CampaignBelay {
     flip: (buffer, byteOffset, mask) => {
       if (policy.injectFaults !== true)
         throw new TypeError("bits can be flipped only under a policy with injectFaults");
+      if (!owners.owns(buffer)) throw new TypeError("buffer must be a buffer that this device created");
       if (byteOffset % 4 !== 0 || byteOffset < 0 || !(byteOffset < buffer.size))
         throw new TypeError(
           `byteOffset must be a multiple of 4 below the buffer's size, ${buffer.size}, not ${byteOffset}`,
         );
+      if (!mask || (mask !== mask >>> 0 && mask !== mask >> 0))
+        throw new TypeError(`mask must be a word with a set bit, 1 to 2 ** 32 - 1, not ${mask}`);
       if (memory.flipMapped(buffer, byteOffset, mask)) return;
       if (buffer.usage & (flags.bufferMapRead | flags.bufferMapWrite))
         throw new TypeError(
           "bits of a mappable buffer can be flipped only under a policy with a code for memory",
         );
+      if (buffer.mapState !== "unmapped")
+        throw new TypeError("bits of a buffer that is mapped at its creation can be flipped after unmap");
       flips.flip(buffer, byteOffset, mask);
     },
     faultSites: () =>

@@ -158,16 +158,23 @@ export class Mappings {
     }
   }
 
-  /** Flips bits of a buffer's memory on the host when the word is mapped next. */
+  /**
+   * Flips bits of a buffer's memory on the host when the word is mapped next. Only the host writes
+   * to a buffer that is mapped for writing, so that one is struck when it is unmapped.
+   */
   flipNext(owner: ProtectedBuffer, flip: PendingFlip): void {
+    const mapping = this.#overlay.stateOf(owner.buffer)?.mapping;
+    if (owner.mapped === "write" && !(mapping && isInside(mapping, flip)))
+      throw new TypeError(
+        `bits of a buffer with MAP_WRITE can be flipped only where it is mapped, not at ${flip.byteOffset}`,
+      );
     this.#flips.set(owner, [...(this.#flips.get(owner) ?? []), flip]);
   }
 
   /** Applies the pending bit flips of a range that begins at the byte `start`. */
   #strike(owner: ProtectedBuffer, start: number, bytes: Uint8Array): void {
     const flips = this.#flips.get(owner) ?? [];
-    const isMapped = ({ byteOffset }: PendingFlip) =>
-      byteOffset >= start && byteOffset < start + bytes.length;
+    const isMapped = (flip: PendingFlip) => isInside({ start, bytes }, flip);
     const later = flips.filter((flip) => !isMapped(flip));
     this.#flips.set(owner, later);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -272,6 +279,12 @@ export class Mappings {
     else this.#parts.replaced({ buffer: owner.buffer, offset: start, size: bytes.length });
   }
 }
+
+/** Returns true if a mapping contains the word of a flip. */
+const isInside = (
+  { start, bytes }: { readonly start: number; readonly bytes: Uint8Array },
+  { byteOffset }: PendingFlip,
+): boolean => byteOffset >= start && byteOffset < start + bytes.length;
 
 /**
  * Returns a range of the mapping by the rules of `getMappedRange`: the whole memory itself, or a

@@ -267,9 +267,12 @@ describe.each(["throw", "recover"] as const)("a buffer that is mapped for writin
     const device = await harden(await sharedDevice(), policy);
     const upload = device.createBuffer({ label: "upload", size: BYTES, usage: MAP_WRITE | COPY_SRC });
     const staging = device.createBuffer({ size: BYTES, usage: MAP_READ | COPY_DST });
-    const write = async (value: number, offset = 0, size = BYTES) => {
+    const fill = async (value: number, offset = 0, size = BYTES) => {
       await upload.mapAsync(GPUMapMode.WRITE, offset, size);
       new Uint32Array(upload.getMappedRange(offset, size)).fill(value);
+    };
+    const write = async (...args: Parameters<typeof fill>) => {
+      await fill(...args);
       upload.unmap();
     };
     const read = async () => {
@@ -281,8 +284,9 @@ describe.each(["throw", "recover"] as const)("a buffer that is mapped for writin
       staging.unmap();
       return found;
     };
+    await fill(1);
     device.belay.flip(upload, 20, 3);
-    await write(1);
+    upload.unmap();
     await expect(read()).rejects.toThrow('buffer "upload", bytes 16 to 31');
     return { device, write, read };
   }
