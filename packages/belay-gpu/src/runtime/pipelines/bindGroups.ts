@@ -60,7 +60,9 @@ export interface ProgramGroup extends SetGroup {
 /** The bindings that a default layout has besides those that the program declared. */
 export interface LayoutExtension {
   readonly entries: readonly GPUBindGroupEntry[];
-  /** Makes a layout without them. The device then tells mistakes as the program expects. */
+  /** A layout without them, once the program's own pipeline is compiled. */
+  declared: GPUBindGroupLayout | undefined;
+  /** Makes such a layout. The device then tells mistakes as the program expects. */
   makeDeclared(): Promise<GPUBindGroupLayout>;
 }
 
@@ -204,6 +206,9 @@ export class BindGroups {
     isAccepted: boolean,
   ): GPUBindGroup {
     if (!extension) return this.#device.createBindGroup(own);
+    // Passes set the first one of equal bind groups, so others need no more entries.
+    const { declared } = extension;
+    if (isAccepted && declared) return this.#device.createBindGroup({ ...own, layout: declared });
     const entries = [...own.entries, ...extension.entries];
     const create = () => this.#device.createBindGroup({ ...own, entries });
     if (isAccepted) return create();

@@ -43,6 +43,15 @@ it("need no other bind group for a dispatch", async () => {
   expect((await device.belay.report()).checks).toBeGreaterThan(0);
 });
 
+it("have the program's entries only, if passes set an earlier one with equal contents", async () => {
+  const { device, made, run } = await prepare();
+  await run();
+  await device.belay.report();
+  made.mockClear();
+  expect(await run()).toEqual([1, 4, 6, 9]);
+  expect(made.mock.calls.map(([{ entries }]) => [...entries].length)).toEqual([1, 1]);
+});
+
 it("need no error scope once the device has accepted an equal one", async () => {
   const { native, device, bind } = await prepare();
   const scopes = vi.spyOn(native, "pushErrorScope");

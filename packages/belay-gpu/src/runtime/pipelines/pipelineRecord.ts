@@ -39,7 +39,9 @@ export interface PipelineVariant {
 }
 
 /** The functions that make the other pipelines of a protected one. */
-interface PipelineMakers {
+export interface PipelineMakers {
+  /** Resolves to the program's own pipeline, if it is compiled and valid. */
+  readonly compiled: Promise<GPUComputePipeline | undefined> | undefined;
   /** Makes a pipeline of the program's kernel with a default layout of its own. */
   makeOwn(): Promise<GPUComputePipeline>;
   /** Makes a pipeline of the program's kernel. */
@@ -210,10 +212,15 @@ export class PipelineRecord {
     const { makeOwn } = this.#makers;
     if (!kernel || !makeOwn || index !== withReport) return undefined;
     const { binding } = kernel.protection.layout!;
-    return {
+    const extension: LayoutExtension = {
       entries: [{ binding, resource: rangeOf(kernel.slot) }],
+      declared: undefined,
       makeDeclared: async () => (await makeOwn()).getBindGroupLayout(index),
     };
+    void this.#makers.compiled?.then((pipeline) => {
+      extension.declared = pipeline?.getBindGroupLayout(index);
+    });
+    return extension;
   }
 
   /**

@@ -15,6 +15,7 @@ import { PipelineLayouts } from "./pipelineLayouts.ts";
 import { type PipelinePlan, PipelinePlans } from "./pipelinePlans.ts";
 import {
   type GuardedPipeline,
+  type PipelineMakers,
   PipelineRecord,
   type PipelineVariant,
   runsSequentially,
@@ -112,7 +113,10 @@ export class ProtectedPipelines {
     const { made, failed } = makeSilently(this.#device, () =>
       this.#device.createComputePipeline(doubledIn(0, guarded)),
     );
-    const record = this.#protect(own.now ?? made, plan, guarded, made);
+    const compiled = own.now
+      ? undefined
+      : own.known.then(({ pipeline, mistake }) => (mistake ? undefined : pipeline));
+    const record = this.#protect(own.now ?? made, plan, guarded, made, { compiled });
     const proven = Promise.all([failed, own.known]).then(async ([error, { pipeline, mistake }]) => {
       if (!error && !mistake) return;
       record.fallBack(pipeline);
@@ -209,14 +213,15 @@ export class ProtectedPipelines {
 
   /**
    * Returns a record whose pipelines run in place of the program's. `known` is the pipeline whose
-   * bind groups the program has, if it is another one.
+   * bind groups the program has, if it is another one. `compiled` resolves to the program's own
+   * pipeline, if it is compiled beside the protected one.
    */
   #protect(
     own: GPUComputePipeline,
     plan: PipelinePlan,
     guarded: GuardedPipeline,
     primary: GPUComputePipeline,
-    known?: PipelineRecord,
+    { known, compiled }: Partial<Pick<PipelineMakers, "compiled">> & { readonly known?: PipelineRecord } = {},
   ): PipelineRecord {
     const record = new PipelineRecord(this.#device, own, plan);
     const { kernel, shared } = guarded;
@@ -251,6 +256,7 @@ export class ProtectedPipelines {
     };
     const first = known ? variantOf(0, primary, all) : variantOf(0, primary, shared, guarded.withReport);
     record.protect(guarded, first, {
+      compiled,
       makeOwn,
       makePlain,
       makeVariant,
@@ -273,7 +279,7 @@ export class ProtectedPipelines {
     // The kernel of a checked dispatch is announced with the program's pipeline.
     if (!checkedVariant(plan.request.variant)) this.kernels.announce(plan.choice);
     const { guarded, explicit, descriptor } = plan;
-    if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), known);
+    if (guarded) return this.#protect(own, plan, guarded, this.#make(0, guarded), { known });
     const pipeline = explicit || replaces ? this.#makePlain(descriptor) : own;
     const record = new PipelineRecord(this.#device, pipeline, plan);
     if (explicit || !replaces) return record;
