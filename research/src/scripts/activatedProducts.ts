@@ -62,8 +62,9 @@ if (Object.values(struck).some(({ beyond }) => beyond > 0)) process.exitCode = 1
 type Outcomes = Record<(typeof outcomes)[number], number>;
 
 /** Returns the numbers in f16 of a buffer. */
-const halvesIn = (bytes: ArrayBuffer): Float32Array =>
-  Float32Array.from(new Uint16Array(bytes), (each) => f16Format.fromBits(each));
+function halvesIn(bytes: ArrayBuffer): Float32Array {
+  return Float32Array.from(new Uint16Array(bytes), (each) => f16Format.fromBits(each));
+}
 
 /** Strikes single bits of an own product that runs alone. */
 async function strike(activation: string): Promise<Outcomes> {
