@@ -327,8 +327,8 @@ fn isFinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7f800000u) != 0x7f8000
 
 ${combine}
 
-var<workgroup> partial: array<array<vec4f, ${compareLanes}>, ${2 * width}>;
-var<workgroup> reduced: array<array<array<vec4f, ${parts}>, ${2 * width}>, ${groupBlocks / width}>;
+var<workgroup> partial: array<array<vec4f, ${compareLanes}>, 2>;
+var<workgroup> reduced: array<array<array<vec4f, ${parts}>, 2>, ${groupBlocks}>;
 /** The numbers of sums of this workgroup, and its largest bound. */
 var<workgroup> agreed: atomic<u32>;
 var<workgroup> undecided: atomic<u32>;
@@ -404,23 +404,19 @@ ${each(
   let part = lane % ${parts}u;
   let kind = lane / ${parts}u;
 ${each(
-  groupBlocks / width,
-  (p) => `${each(
-    width,
-    (i) => `  partial[${2 * i}][lane] = difference${p * width + i};
-  partial[${2 * i + 1}][lane] = bound${p * width + i};`,
-  )}
+  groupBlocks,
+  (g) => `  partial[0][lane] = difference${g};
+  partial[1][lane] = bound${g};
   workgroupBarrier();
-  if (kind < ${2 * width}u) {
-    reduced[${p}][kind][part] = ${sumOf(partLanes, (i) => `partial[kind][part + ${i * parts}u]`)};
+  if (kind < 2u) {
+    reduced[${g}][kind][part] = ${sumOf(partLanes, (i) => `partial[kind][part + ${i * parts}u]`)};
   }
   workgroupBarrier();`,
 )}
   let block = firstBlock + lane;
   if (lane < ${groupBlocks}u && block < blocks) {
-    let sums = 2u * (lane % ${width}u);
-    let difference = ${sumOf(parts, (i) => `reduced[lane / ${width}u][sums][${i}]`)};
-    let bound = ${sumOf(parts, (i) => `reduced[lane / ${width}u][sums + 1u][${i}]`)};
+    let difference = ${sumOf(parts, (i) => `reduced[lane][0][${i}]`)};
+    let bound = ${sumOf(parts, (i) => `reduced[lane][1][${i}]`)};
     for (var i = 0u; i < ${comparedRows}u; i++) {
       let row = firstRow + i;
       if (row >= rows) { break; }
