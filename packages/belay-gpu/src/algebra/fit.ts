@@ -8,7 +8,7 @@ import type { Dimension, SumsOfProducts, Window } from "./sums.ts";
 import { bitsOf, isPacked, type Precision, type Source, type SymbolicSum, type Term } from "./symbols.ts";
 
 /** A sampled result. */
-export interface Sample {
+export interface SampledResult {
   /** The offset in the output, in numbers. */
   readonly offset: number;
   readonly sum: SymbolicSum;
@@ -17,7 +17,7 @@ export interface Sample {
 /** The sampled results, and their format. */
 export interface SampledResults {
   readonly format: Precision;
-  readonly samples: readonly Sample[];
+  readonly samples: readonly SampledResult[];
   /** The least offset of a result, and the number of offsets up to the largest. */
   readonly least: number;
   readonly count: number;
@@ -63,7 +63,7 @@ export class Fit {
   readonly #dispatch: KnownDispatch;
   readonly #output: BindingAccess;
   readonly #format: Precision;
-  readonly #samples: readonly Sample[];
+  readonly #samples: readonly SampledResult[];
   readonly #least: number;
   readonly #count: number;
   /** The roundings to nearest that bound one rounding of the kernel. */
@@ -158,7 +158,7 @@ export class Fit {
 }
 
 /** Returns true if sums may be checked, as far as their terms tell. */
-export function hasForm(samples: readonly Sample[], output: number): boolean {
+export function hasForm(samples: readonly SampledResult[], output: number): boolean {
   try {
     partsOf(samples, output);
     return true;
@@ -172,7 +172,7 @@ export function hasForm(samples: readonly Sample[], output: number): boolean {
  * Returns the sources of the factors, of single numbers that are added, and the coefficients.
  * Throws `NoForm` where the results are no such sums. `output` is the number of their binding.
  */
-function partsOf(samples: readonly Sample[], output: number): Parts {
+function partsOf(samples: readonly SampledResult[], output: number): Parts {
   const terms = samples.flatMap(({ sum }) => sum.terms);
   const products = terms.filter(isProduct);
   const singles = terms.filter(({ factors }) => factors.length === 1);
@@ -218,7 +218,7 @@ function pairsOf({ terms }: SymbolicSum, left: Source, scale: Source | undefined
 }
 
 /** Returns the source of the scales: the one whose numbers most terms of a sum share. */
-function scaleOf(sources: readonly Source[], samples: readonly Sample[]): Source {
+function scaleOf(sources: readonly Source[], samples: readonly SampledResult[]): Source {
   const { terms } = samples.reduce((a, b) => (b.sum.terms.length > a.sum.terms.length ? b : a)).sum;
   const countOf = (of: Source) =>
     new Set(

@@ -32,7 +32,7 @@ import {
   keeping,
   refuseOtherDecisions,
 } from "./activations.ts";
-import { Fit, hasForm, type Sample, type SampledResults, scalingOf } from "./fit.ts";
+import { Fit, hasForm, type SampledResult, type SampledResults, scalingOf } from "./fit.ts";
 import { functionOfSum } from "./functionOfSum.ts";
 import { NoFit, NoForm } from "./noFit.ts";
 import type { SumsOfProducts } from "./sums.ts";
@@ -362,7 +362,7 @@ class Sampler {
   readonly #output: BindingAccess;
   readonly #activated: Activated | undefined;
   #format: Precision = "f32";
-  readonly #samples: Sample[] = [];
+  readonly #samples: SampledResult[] = [];
   /** The grid of the workgroups with results. */
   readonly #grid: [number, number, number];
   /** The places of the executed workgroups in the grid. */
