@@ -28,6 +28,9 @@ describe("belay", () => {
     const { status, stdout } = await belay(["--help"]);
     expect(status).toBe(0);
     for (const name of ["protect", "run", "demo", "bench", "doctor"]) expect(stdout).toContain(name);
+    // Wrapped lines begin with spaces.
+    const text = stdout.replace(/\s+/g, " ");
+    for (const name of ["demo", "bench"]) expect(text).toMatch(new RegExp(` ${name} [^;]*; in a clone only`));
   });
 
   it.each([

@@ -31,12 +31,12 @@ const commands: readonly CommandEntry[] = [
   },
   {
     name: "demo",
-    summary: "protect real programs, inject faults, and show what was caught",
+    summary: "protect the papers' programs, inject faults, and show what was caught; in a clone only",
     load: async () => (await import("./commands/demo/demo.ts")).demoCommand,
   },
   {
     name: "bench",
-    summary: "verify and measure a paper's programs",
+    summary: "verify and measure a paper's programs; in a clone only",
     load: async () => (await importResearch()).benchCommand,
   },
   {

@@ -80,7 +80,7 @@ export function campaignCommand(io: Io, finish: (status: number) => void): Comma
     .enablePositionalOptions()
     .argument(
       "[workload]",
-      "a module that exports a workload, a name of the catalog, several with commas between, or all; with --resume, by default that of the campaign",
+      "a module that exports a workload, a name of the catalog, several with commas between, or all; the catalog is in a clone of Belay's repository only; with --resume, by default that of the campaign",
     )
     .addOption(
       list("--flavors <flavors>", "protections to measure beside none", campaignFlavors, usualFlavors),

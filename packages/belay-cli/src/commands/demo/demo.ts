@@ -33,7 +33,7 @@ interface Flags extends PolicyFlags {
  */
 export function demoCommand(io: Io, finish: (status: number) => void): Command {
   const command = new Command("demo").description(
-    "Runs each program unprotected, protected, and protected with one injected fault, and writes a report. The exit status is 1 when results differ or a fault is not caught.",
+    "Runs each program unprotected, protected, and protected with one injected fault, and writes a report. The programs are in a clone of Belay's repository only. The exit status is 1 when results differ or a fault is not caught.",
   );
   // A comparison before every store shows both values that the program would have seen.
   return addPolicyOptions(command, { redundancy: "intra+lds", check: "store" })
