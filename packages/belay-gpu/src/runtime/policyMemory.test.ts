@@ -38,3 +38,17 @@ it("accepts only sources as kernels", () => {
     "it is a list of WGSL sources",
   );
 });
+
+it("refuses kernels that are no WGSL, and says where, if it chooses a code for them", () => {
+  const untyped = copy("f32").replace("= input[id.x]", "= nothing");
+  const make = (memory: "auto" | "auto-detect" | "secded32") =>
+    resolvePolicy({ memory, memoryFor: [copy("f32"), untyped] });
+  for (const memory of ["auto", "auto-detect"] as const)
+    expect(() => make(memory)).toThrow(
+      /^memoryFor\[1\] of the policy is no valid WGSL\n {2}4:97 BELAY\d+ [a-z-]+: .*nothing/,
+    );
+  expect(() => resolvePolicy({ memory: "auto", memoryFor: ["not wgsl"] })).toThrow(
+    /^memoryFor\[0\] of the policy is no valid WGSL\n {2}1:1 BELAY\d+/,
+  );
+  expect(make("secded32").memory).toBe("secded32");
+});

@@ -64,7 +64,8 @@ export function describeShortfall({ kernel, diagnostics }: KernelCoverage): stri
   );
 }
 
-function describeGap({ code, message, line, column, help }: LocatedDiagnostic): string {
+/** Returns a line about a diagnostic, for a message. */
+export function describeGap({ code, message, line, column, help }: LocatedDiagnostic): string {
   return `  ${line}:${column} ${labelOf(code)}: ${message}${help ? ` (${help})` : ""}`;
 }
 

@@ -9,11 +9,13 @@ import type {
   Structure,
 } from "../../compiler/contract.ts";
 import { type MemoryChoiceOptions, memoryCodeFor } from "../../compiler/memoryChoice.ts";
+import { resolvedSource } from "../../compiler/resolvedSource.ts";
 import { usuallyCovered } from "../../compiler/selectiveCover.ts";
 import { choices, conflictIn, covers, diversities, placesOf } from "../../compiler/settings.ts";
 import { flag, listOf, oneOf, refuseUnknown, type Values, wholeFrom } from "../../diagnostics/options.ts";
 import { type Schemes, schemes } from "../../ecc/scheme.ts";
 import type { Auditor } from "./auditing.ts";
+import { describeGap, locate } from "./coverage.ts";
 import type { SumsChecker } from "./sumsChecker.ts";
 import { longestWait } from "./timers.ts";
 
@@ -247,8 +249,19 @@ export function resolvePolicy(
     refuseUnknown(exception, kernelFields, ` of the policy for kernel "${name}"`);
     return [name, givenIn(exception)];
   });
+  if (given.memory.startsWith("auto")) refuseInvalidSources(given.memoryFor);
   const memory = memoryCodeFor(given.memory, given.memoryFor, device);
   return { ...given, memory, kernels: Object.fromEntries(kernels) };
+}
+
+/** Throws a `TypeError` with the errors of a source of `memoryFor` that is not valid. */
+function refuseInvalidSources(sources: readonly string[]): void {
+  for (const [i, source] of sources.entries()) {
+    const resolved = resolvedSource(source);
+    if (!("diagnostics" in resolved)) continue;
+    const errors = locate(source, resolved.diagnostics).map(describeGap);
+    throw new TypeError([`memoryFor[${i}] of the policy is no valid WGSL`, ...errors].join("\n"));
+  }
 }
 
 /** Returns the fields with a value. */
