@@ -225,15 +225,34 @@ describe("belay protect", () => {
   });
 });
 
-it("belay blame refuses a dispatch that a device need not accept", async () => {
-  const dispute = { source: double, workgroups: [70_000, 1, 1], buffers: [] };
-  const { status, stdout, stderr } = await belay(["blame", "-"], JSON.stringify(dispute));
-  expect(stderr).toContain("needs 70000 where the device allows 65535");
-  expect({ status, stdout, code: stderr.includes("BELAY400") }).toEqual({
-    status: 1,
-    stdout: "",
-    code: true,
-  });
+const endless = kernel("loop { if (data[i] == 5u) { break; } }");
+
+it.each([
+  [
+    "no dispute",
+    "[]",
+    "BELAY400",
+    "the option source of the dispute cannot be undefined",
+    "of a case of qualify",
+  ],
+  [
+    "a dispatch that a device need not accept",
+    JSON.stringify({ source: double, workgroups: [70_000, 1, 1], buffers: [] }),
+    "BELAY412",
+    "needs 70000 where the device allows 65535",
+    "blame a dispatch that ends",
+  ],
+  [
+    "a dispatch on which the executor gives up",
+    JSON.stringify({ source: endless, workgroups: [1, 1, 1], buffers: [] }),
+    "BELAY412",
+    "the executor gives up: one workgroup does not end there",
+    "blame a dispatch that ends",
+  ],
+])("belay blame refuses %s, and says how to go on", async (_, dispute, code, message, help) => {
+  const { status, stdout, stderr } = await belay(["blame", "-"], dispute);
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  for (const part of [code, message, help]) expect(stderr).toContain(part);
 });
 
 describe("harden", () => {

@@ -1,5 +1,6 @@
 import { type BlameVerdict, blame, type Testimony } from "belay-gpu/internal/blame/blame";
 import { disputeFrom } from "belay-gpu/internal/blame/dispute";
+import type { DiagnosticName } from "belay-gpu/internal/diagnostics/registry";
 import { type OpenedGpu, openGpu } from "belay-node/internal/adapter";
 import { newDevice } from "belay-node/internal/newDevice";
 import { Command, Option } from "commander";
@@ -29,19 +30,26 @@ export function blameCommand(io: Io, finish: (status: number) => void): Command 
     .option("--json", "print the verdict as JSON", false)
     .action(async (file: string, { timeout, json }: Flags) => {
       const text = await readSource(file, io);
-      const dispute = await orFailure(async () => disputeFrom(text));
+      const dispute = await orFailure(
+        async () => disputeFrom(text),
+        "usage",
+        "write `dispute` of a case of qualify to a file as JSON",
+      );
       const opened = await openGpu();
       const software = opened.choice.kind === "hardware" ? await openedSoftware() : undefined;
       try {
         const device = await newDevice(opened);
         const verdict = await withProgress(io, "opening the GPU", ({ doing }) =>
-          orFailure(async () =>
-            blame(dispute, {
-              device,
-              software: software && (await newDevice(software)),
-              milliseconds: 1000 * timeout,
-              onProgress: doing,
-            }),
+          orFailure(
+            async () =>
+              blame(dispute, {
+                device,
+                software: software && (await newDevice(software)),
+                milliseconds: 1000 * timeout,
+                onProgress: doing,
+              }),
+            "not-judged",
+            "blame a dispatch that ends, and that the reference executor and the adapter can run",
           ),
         );
         if (json) printJson(io, { ...verdict, adapter: opened.choice.description });
@@ -54,15 +62,13 @@ export function blameCommand(io: Io, finish: (status: number) => void): Command 
     });
 }
 
-/** Returns the result of a function. Turns a `TypeError` about its input into a failure. */
-async function orFailure<T>(work: () => Promise<T>): Promise<T> {
+/** Returns the result of a function. Turns a `TypeError` about the dispute into a failure. */
+async function orFailure<T>(work: () => Promise<T>, name: DiagnosticName, help: string): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw new CommandFailure("usage", error.message, {
-      help: "write `dispute` of a case of qualify to a file as JSON",
-    });
+    throw new CommandFailure(name, error.message, { help });
   }
 }
 

@@ -66,6 +66,7 @@ export const diagnosticCodes = {
   "no-timestamps": "BELAY409",
   "workload-not-ended": "BELAY410",
   "package-missing": "BELAY411",
+  "not-judged": "BELAY412",
   // Loops
   "file-not-parsed": "BELAY500",
   "loop-too-large": "BELAY501",
