@@ -6,7 +6,7 @@ import type { BelayEvent, BelayEventDetails, BelayEventType, Events } from "./co
 import type { MemoryFault } from "./context/memoryFault.ts";
 import type { RuntimeContext } from "./context/runtimeContext.ts";
 import type { SumsReport } from "./context/sumsChecker.ts";
-import { BitFlips } from "./injection/bitFlips.ts";
+import { BitFlips, isWord } from "./injection/bitFlips.ts";
 import type { ArmedFault, Injector, Observed } from "./injection/injector.ts";
 import { type KernelProfile, Profiler } from "./injection/profiler.ts";
 import type { MemoryReport } from "./memory/memoryLog.ts";
@@ -226,7 +226,7 @@ export function belayOf(parts: BelayParts): CampaignBelay {
         throw new TypeError(
           `byteOffset must be a multiple of 4 below the buffer's size, ${buffer.size}, not ${byteOffset}`,
         );
-      if (!mask || (mask !== mask >>> 0 && mask !== mask >> 0))
+      if (!mask || !isWord(mask))
         throw new TypeError(`mask must be a word with a set bit, 1 to 2 ** 32 - 1, not ${mask}`);
       if (memory.flipMapped(buffer, byteOffset, mask)) return;
       if (buffer.usage & (flags.bufferMapRead | flags.bufferMapWrite))

@@ -5,6 +5,10 @@ struct Flip { word: u32, mask: u32 }
 @group(0) @binding(0) var<storage, read_write> flip: Flip;
 @compute @workgroup_size(1) fn flipBits() { flip.word ^= flip.mask; }`;
 
+/** Returns true for a number of 32 bits, with a sign or without. */
+export const isWord = (value: unknown): boolean =>
+  value === Number(value) >>> 0 || value === Number(value) >> 0;
+
 /** Flips bits in the memory of a device, as radiation would. Check words are not updated. */
 export class BitFlips {
   readonly #device: GPUDevice;

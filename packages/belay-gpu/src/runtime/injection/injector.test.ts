@@ -131,6 +131,8 @@ describe("an armed fault", () => {
       [noEffect, "the option effect of a fault cannot be undefined: it is { xor: bits } or { set: word }"],
       [{ ...fault, effect: {} }, "the option effect of a fault cannot be {}: it is"],
       [{ ...fault, effect: { xor: 1.5 } }, "effect of a fault"],
+      [{ ...fault, effect: { xor: 2 ** 33 } }, "with a number of 32 bits"],
+      [{ ...fault, effect: { set: -(2 ** 31) - 1 } }, "with a number of 32 bits"],
       [nowhere, "the option workgroup of a fault cannot be undefined: it is a workgroup such as [0, 0, 0]"],
       [{ ...fault, workgroup: [0, -1, 0] }, "the option workgroup of a fault cannot be [0,-1,0]"],
       [

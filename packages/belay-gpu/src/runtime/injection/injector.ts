@@ -8,6 +8,7 @@ import {
   type ObservedWords,
   type ProtectedKernel,
 } from "../pipelines/protectedKernels.ts";
+import { isWord } from "./bitFlips.ts";
 
 /** One execution of a fault site. */
 export interface Execution {
@@ -132,7 +133,6 @@ export class Injector {
   }
 }
 
-const isWhole = (value: unknown) => Number.isInteger(value);
 const count = wholeFrom(0);
 
 /** The members of a fault, with the values that they take. */
@@ -141,11 +141,11 @@ const members: { readonly [Name in keyof Required<ArmedFault>]: Values | null } 
   site: null,
   replica: oneOf([0, 1]),
   effect: {
-    what: "{ xor: bits } or { set: word }, with a whole number",
+    what: "{ xor: bits } or { set: word }, with a number of 32 bits",
     has: (value) =>
       typeof value === "object" &&
       value !== null &&
-      isWhole("set" in value ? value.set : "xor" in value && value.xor),
+      isWord("set" in value ? value.set : "xor" in value && value.xor),
   },
   workgroup: {
     what: "a workgroup such as [0, 0, 0]",
