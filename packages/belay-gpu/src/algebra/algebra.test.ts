@@ -83,9 +83,9 @@ class Program {
     }
   }
 
-  encode(pass: GPUComputePassEncoder): void {
+  encode(pass: GPUComputePassEncoder, offsets: readonly unknown[] = []): void {
     pass.setPipeline(this.#pipeline);
-    pass.setBindGroup(0, this.#group);
+    (pass.setBindGroup as (...args: unknown[]) => void).call(pass, 0, this.#group, ...offsets);
     pass.dispatchWorkgroups(...this.#kernel.grid);
   }
 
@@ -1280,6 +1280,49 @@ fn passing(sum: f32, x: f32) -> f32 { return (sum + x) - x; }`,
     expect(await program.run()).toEqual(expected);
     expect((await kernelOf(device)).sums).toMatchObject({ checked: 2, repaired: 0, refuted: 1 });
     expect(messages).toEqual([]);
+  });
+
+  it.each(["sum + added.x", "max(sum, 0.0) + added.x", "max(sum * added.x, 0.0)"])(
+    "leave kernels to redundancy that load unknown numbers of a uniform buffer: %s",
+    async (result) => {
+      const source = product.source
+        .replace("@compute", "@group(0) @binding(3) var<uniform> added: vec4f;\n@compute")
+        .replace("= sum;", `= ${result};`);
+      const words = [...new Uint32Array(Float32Array.of(3, 3, 3, 3).buffer)];
+      const kernel = { ...product, source, buffers: [...product.buffers, { words }] };
+      const device = await hardened();
+      const messages = messagesOf(device);
+      const program = new Program(device, kernel);
+      const expected = await program.run();
+      expect((await kernelOf(device)).sums?.checked).toBe(1);
+      // The same numbers, which the host does not know any more.
+      const encoder = device.createCommandEncoder();
+      const from = device.createBuffer({
+        size: 16,
+        usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+      });
+      device.queue.writeBuffer(from, 0, Uint32Array.from(words));
+      encoder.copyBufferToBuffer(from, program.buffers[3]!);
+      device.queue.submit([encoder.finish()]);
+      for (let i = 0; i < 2; i++) {
+        expect(await program.run()).toEqual(expected);
+        await device.belay.report();
+      }
+      const { sums, diagnostics } = await kernelOf(device);
+      expect(sums).toMatchObject({ checked: 1, refuted: 0 });
+      expect(diagnostics.map(({ message }) => message).join()).toContain('the uniform buffer "added"');
+      expect(messages).toEqual([]);
+    },
+  );
+
+  it("check dispatches with an empty list of dynamic offsets", async () => {
+    const device = await hardened();
+    const program = new Program(device, product);
+    const expected = await program.run();
+    const offsets = [[], [[]], [new Uint32Array(4), 2, 0]];
+    for (const each of offsets)
+      expect(await program.run((pass) => program.encode(pass, each))).toEqual(expected);
+    expect((await kernelOf(device)).sums?.checked).toBe(1 + offsets.length);
   });
 
   it("run again with the work of another kernel in which a fault struck", async () => {

@@ -14,7 +14,7 @@ import type { ShadowBuffers } from "../pipelines/shadowBuffers.ts";
 import { flags } from "../webgpu/nativeObjects.ts";
 import { type Methods, noting, Overlay } from "../webgpu/overlay.ts";
 import { LARGEST_INDEX, PassCommands, type RecordedPass } from "../webgpu/passCommands.ts";
-import { copyArguments } from "../webgpu/replayStep.ts";
+import { copyOffsets } from "../webgpu/replayStep.ts";
 import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
 import { BoundPipeline } from "./boundPipeline.ts";
 import type { CommandRecord } from "./commandRecord.ts";
@@ -495,7 +495,7 @@ export class ComputePasses {
           group: GPUBindGroup | null | undefined,
           ...offsets: unknown[]
         ): undefined {
-          const set = bindGroups.toSet(owners.accept(group) ?? null, copyArguments(offsets));
+          const set = bindGroups.toSet(owners.accept(group) ?? null, copyOffsets(offsets));
           passOf(this).setBindGroup(index, set);
         },
         setImmediates(...args) {

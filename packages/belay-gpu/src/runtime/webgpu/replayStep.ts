@@ -14,6 +14,15 @@ export function copyArguments(args: readonly unknown[]): readonly unknown[] {
   return args.length === 0 ? noOffsets : args.map(copyArgument);
 }
 
+/**
+ * Copies the dynamic offsets of `setBindGroup`, which follow its bind group: a list, or numbers of
+ * an array, a start and a length. An empty list is the same as none.
+ */
+export function copyOffsets(args: readonly unknown[]): readonly unknown[] {
+  const [list, , length = (list as ArrayLike<number> | undefined)?.length] = args;
+  return length === 0 ? noOffsets : copyArguments(args);
+}
+
 function copyArgument(given: unknown): unknown {
   if (given instanceof DataView)
     return new DataView(given.buffer.slice(given.byteOffset, given.byteOffset + given.byteLength));
