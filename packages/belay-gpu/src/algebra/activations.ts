@@ -23,16 +23,9 @@ import { f16Type, f32Type, type Type } from "../wgsl/types.ts";
 import { type DecisionOnPath, DecisionTree } from "./decisionTree.ts";
 import { type DigitMap, fitDigits } from "./digits.ts";
 import { functionOfSum } from "./functionOfSum.ts";
-import { NoFit, NoForm } from "./noFit.ts";
+import { NoFit } from "./noFit.ts";
 import { type Operand, operandOf } from "./operand.ts";
-import {
-  type Answers,
-  type Decision,
-  dependsOnData,
-  type Loaded,
-  type Precision,
-  type Symbols,
-} from "./symbols.ts";
+import type { Answers, Decision, Loaded, Precision, Symbols } from "./symbols.ts";
 
 /** A function of the sums that a dispatch computes. Its results are stored in place of the sums. */
 export interface Activation {
@@ -202,10 +195,10 @@ const decisionsOn = (symbols: Symbols, sum: number): DecisionOnPath[] =>
     return written?.usesSum ? [{ site, condition: written, answer }] : [];
   });
 
-/** Throws `NoForm` if an execution has decided about something else than its sums. */
-export function refuseOtherDecisions(symbols: Symbols, sums: ReadonlySet<number>): void {
+/** Returns true if an execution has decided about functions of some sums only. */
+export function isCovering(symbols: Symbols, sums: ReadonlySet<number>): boolean {
   const isOnSum = ({ condition }: Decision) => functionOfSum(symbols, condition, sums, undefined)?.usesSum;
-  if (!symbols.decisions.every(isOnSum)) throw new NoForm(dependsOnData);
+  return symbols.decisions.every(isOnSum);
 }
 
 /** The addresses of all results. */

@@ -797,18 +797,50 @@ describe("checks by algebra on a hardened device", () => {
     const sloped =
       "fn sloped(x: f32, slope: f32) -> f32 { var y = x; if (x < 0.0) { y *= slope; } return y; }";
     const branching = activated(product, "relu6(sum)", relu6);
-    const elu = {
-      ...product,
-      name: "elu, with a store on each path",
-      source: product.source.replace(
-        "c[id.y * n + id.x] = sum;",
-        "let at = id.y * n + id.x; if (sum >= 0.0) { c[at] = sum; } else { c[at] = exp(sum) - 1.0; }",
-      ),
-    };
+    const withSlope = activated(product, "sloped(sum, a[0])", sloped);
+    const convolved = activated(convolution(image), "max(sum, 0.0)");
+    /** Returns a kernel with other statements in place of its store. `at` is the result's place. */
+    const storing = (kernel: ProductKernel, name: string, statements: string): ProductKernel => ({
+      ...kernel,
+      name,
+      source: kernel.source.replace("c[id.y * n + id.x] = sum;", `let at = id.y * n + id.x; ${statements}`),
+    });
+    const elu = storing(
+      product,
+      "elu, with a store on each path",
+      "if (sum >= 0.0) { c[at] = sum; } else { c[at] = exp(sum) - 1.0; }",
+    );
+    const lateSlope = storing(
+      besides(product, "sum"),
+      "a slope that is loaded on one path",
+      "if (sum > 0.0) { c[at] = sum; } else { c[at] = sum * beside[id.x]; }",
+    );
+    const chain = storing(
+      product,
+      "three paths with constants",
+      "if (sum > 6.0) { c[at] = 6.0; } else if (sum > 0.0) { c[at] = sum; } else { c[at] = 0.0; }",
+    );
+    const eluCall =
+      "fn elu(x: f32) -> f32 { if (x >= 0.0) { return x; } return exp(x) - 1.0; } fn same(x: f32) -> f32 { return x; }";
     const activations = [
       branching,
       elu,
-      activated(product, "sloped(sum, a[0])", sloped),
+      lateSlope,
+      chain,
+      storing(
+        product,
+        "three paths with values of their own",
+        "if (sum > 2.0) { c[at] = 0.5 * max(sum, 3.0); } else if (sum > 1.0) { c[at] = 3.0 * sum; } else { c[at] = max(sum, -2.0) + 1.0; }",
+      ),
+      storing(
+        besides(product, "sum"),
+        "a slope on one path, then a residual",
+        "var y = sum; if (y < 0.0) { y *= beside[id.x]; } c[at] = max(y, -2.0) + beside[at];",
+      ),
+      activated(product, "same(elu(sum))", eluCall),
+      besides(product, "sum * beside[0]"),
+      besides(product, "max(sum * beside[id.x], 0.0)"),
+      withSlope,
       activated(product, "select(0.0, sum, sum > -3.0 && sum < 3.0)"),
       activated(product, "select(0.0, sum, (sum > -3.0) & !(sum > 3.0))"),
       activated(product, "max(sum, 0.0)"),
@@ -817,7 +849,7 @@ describe("checks by algebra on a hardened device", () => {
       activated(product, gelu),
       activated(product, "leaky(sum)", leaky),
       activated(product, "round(0.5 * sum)"),
-      activated(convolution(image), "max(sum, 0.0)"),
+      convolved,
       activated(plainProduct(19, 21, 10), "select(sum, 0.0, !(sum > 0.0))"),
       activated(product, "max(2.5 * sum + 0.5, 0.0) * 3.0"),
       activated(product, "sum + 1.0"),
@@ -883,15 +915,17 @@ describe("checks by algebra on a hardened device", () => {
     );
 
     it.each([
-      ["under inter", activations[0]!, { redundancy: "inter", onFault: "throw" }],
-      ["in passes", activations[2]!, { pairing: "passes" }],
-      ["with a code for memory", activations[1]!, { memory: "secded32" }],
-      ["of a convolution", activations[6]!, {}],
+      ["under inter", branching, { redundancy: "inter", onFault: "throw" }],
+      ["in passes", withSlope, { pairing: "passes" }],
+      ["with a code for memory", elu, { memory: "secded32" }],
+      ["of a convolution", convolved, {}],
       ["with two stores of results", twoStores, { redundancy: "intra-lds" }],
       ["with a residual", residual, {}],
       ["with a slope from a buffer", prelu, { onFault: "throw" }],
       ["in components of a vector", components, {}],
       ["with branches", branching, {}],
+      ["with three paths", chain, {}],
+      ["with a slope that is loaded on one path", lateSlope, {}],
       ["with a store on each path", elu, {}],
     ] as const)("compute faulty results again: %s", async (_, kernel, policy) => {
       const device = await hardened({ ...policy, injectFaults: true });

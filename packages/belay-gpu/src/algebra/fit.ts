@@ -186,7 +186,9 @@ function partsOf(samples: readonly SampledResult[], output: number): Parts {
     factors.length === first.length && all.every((each) => factors.some(({ source }) => source === each));
   if (all.length > first.length || !products.every(isAlike))
     throw new NoForm("its products have factors of several buffers");
-  if (first.length > 2 && all.length < first.length) throw new NoForm("its products have three factors");
+  // Only integers have a scale.
+  if (first.length > 2 && (all.length < first.length || !all.some(({ format }) => isPacked(format))))
+    throw new NoForm("its products have three factors");
   const scale = first.length > 2 ? scaleOf(all, samples) : undefined;
   const [left, right = left] = all.filter((each) => each !== scale).sort((x, y) => x.buffer - y.buffer) as [
     Source,

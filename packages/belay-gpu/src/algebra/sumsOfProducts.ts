@@ -29,15 +29,15 @@ import {
   type Candidate,
   candidatesIn,
   freePoints,
+  isCovering,
   keeping,
-  refuseOtherDecisions,
 } from "./activations.ts";
 import { Fit, hasForm, type SampledResult, type SampledResults, scalingOf } from "./fit.ts";
 import { functionOfSum } from "./functionOfSum.ts";
 import { NoFit, NoForm } from "./noFit.ts";
 import type { SumsOfProducts } from "./sums.ts";
 import { SymbolicBuffer } from "./symbolicBuffer.ts";
-import { type Answers, bitsOf, dependsOnData, type Precision, Symbols } from "./symbols.ts";
+import { type Answers, bitsOf, type Decision, dependsOnData, type Precision, Symbols } from "./symbols.ts";
 
 /** The reason why a dispatch is not known to store sums of products. */
 export interface Unrecognized {
@@ -157,11 +157,12 @@ function* searchActivated(
   if (output?.access !== "write") return undefined;
   const values = yield* searchValues(resolved, dispatch, output);
   if (values.length === 0) return undefined;
-  const bindings = bindingAccesses(resolved.program, resolved.declaration);
-  const [at] = freePoints(bindings, 1) as [BindingPoint];
+  const [at] = freePoints(bindingAccesses(resolved.program, resolved.declaration), 1) as [BindingPoint];
   const kept = keeping(resolved, output, [{ values, at }]);
   const activated = new Activated(output, at, values);
   const sums = yield* searchIn(source, kept, withSums(dispatch, resolved, output, [at]), activated);
+  // Symbols have the numbers that bindings have in the kernel with sums.
+  const bindings = bindingAccesses(kept.program, kept.declaration);
   return { sums, activation: activated.function(bindings, sums) };
 }
 
@@ -218,54 +219,107 @@ function* searchValues(
   const execution = executionOf(kept, withSums(dispatch, resolved, output, points), true);
   if ("construct" in execution) return [];
   yield;
+  const binding = execution.bindings.findIndex((each) => isAmong([output], each));
   try {
-    const found = new Set<Candidate>();
-    // Each path of a function may have a value of its own, or a constant as its result.
-    for (const others of [false, true]) {
-      const buffers = execution.run([0, 0, 0], { known: new Map(), others });
+    const results: Possible[][] = [];
+    const covering = new Set(candidates);
+    const waiting: ReadonlyMap<number, boolean>[] = [new Map()];
+    for (let paths = 0; paths < mostPaths; paths++) {
+      const known = waiting.pop();
+      if (!known) break;
+      const buffers = execution.run([0, 0, 0], { known, others: false });
       const kept = new Map(candidates.map((each, i) => [each, buffers(points[i]!).stores]));
-      addValues(found, execution, buffers(output), kept, bindings.indexOf(output));
-      if (execution.symbols.decisions.length === 0) break;
+      results.push(...possibleIn(execution.symbols, buffers(output), kept, binding));
+      for (const each of covering)
+        if (!isCovering(execution.symbols, new Set(kept.get(each)!.values()))) covering.delete(each);
+      waiting.push(...otherPaths(execution.symbols.decisions, known));
       yield;
     }
-    const [first] = found;
-    const isAlike = ({ type }: Candidate) => sameType(type, first!.type);
-    return [...found].every(isAlike) ? [...found].map(({ span }) => span) : [];
+    const found = oneOfAll(results, covering) ?? oneOfEach(results);
+    const isAlike = ({ type }: Candidate) => sameType(type, found[0]!.type);
+    return found.every(isAlike) ? found.map(({ span }) => span) : [];
   } catch (error) {
     if (error instanceof NoFit) return [];
     throw error;
   }
 }
 
+/** A candidate that is the sum of a result, and how many numbers the result depends on beside it. */
+interface Possible {
+  readonly candidate: Candidate;
+  readonly others: number;
+}
+
 /**
- * Adds those candidates that are sums of which the results of a workgroup are functions. `kept` has
- * the values of the candidates beside results, and `binding` is the number of the results' binding.
+ * Returns the candidates that may be the sum of each result of a workgroup. Results without any are
+ * left out. `kept` has the values of the candidates beside results, and `binding` is the number of
+ * the results' binding.
  */
-function addValues(
-  found: Set<Candidate>,
-  { symbols }: Execution,
+function possibleIn(
+  symbols: Symbols,
   { stores, format }: SymbolicBuffer,
   kept: ReadonlyMap<Candidate, ReadonlyMap<number, number>>,
   binding: number,
-): void {
-  for (const offset of sampledOffsets([...stores.keys()].sort((a, b) => a - b))) {
-    const possible = [...kept].flatMap(([candidate, values]) => {
-      const sum = values.get((offset * bitsOf("f32")) / bitsOf(format));
-      if (sum === undefined) return [];
-      const from = functionOfSum(symbols, stores.get(offset)!, new Set([sum]), format);
-      return from?.usesSum ? [{ candidate, sum, others: from.loaded.length }] : [];
-    });
-    // Several statements may store results, each after a sum of its own.
-    const orderOf = ({ candidate, others }: (typeof possible)[number]) =>
-      2 * others + (found.has(candidate) ? 0 : 1);
-    const chosen = possible
-      .sort((a, b) => orderOf(a) - orderOf(b))
-      .find(({ sum: number }) => {
-        const sum = symbols.sumOf(number, mostTermsOfWorkgroup);
-        return sum && !sum.isHalf && hasForm([{ offset: 0, sum }], binding);
-      });
-    if (chosen) found.add(chosen.candidate);
+): Possible[][] {
+  const offsets = sampledOffsets([...stores.keys()].sort((a, b) => a - b));
+  const areSums = new Map<number, boolean>();
+  const isSum = (number: number) => {
+    const sum = symbols.sumOf(number, mostTermsOfWorkgroup);
+    return sum !== undefined && !sum.isHalf && hasForm([{ offset: 0, sum }], binding);
+  };
+  const results = offsets.map((offset) =>
+    [...kept].flatMap(([candidate, values]) => {
+      const number = values.get((offset * bitsOf("f32")) / bitsOf(format));
+      if (number === undefined) return [];
+      const from = functionOfSum(symbols, stores.get(offset)!, new Set([number]), format);
+      if (!from?.usesSum) return [];
+      if (!areSums.has(number)) areSums.set(number, isSum(number));
+      return areSums.get(number) ? [{ candidate, others: from.loaded.length }] : [];
+    }),
+  );
+  return results.filter((possible) => possible.length > 0);
+}
+
+/** Returns the answers that lead to the other paths which an execution has passed. */
+function otherPaths(
+  decisions: readonly Decision[],
+  known: ReadonlyMap<number, boolean>,
+): ReadonlyMap<number, boolean>[] {
+  const taken = new Map(known);
+  return decisions.flatMap(({ site, answer }) => {
+    if (taken.has(site)) return [];
+    const other = new Map([...taken, [site, !answer]]);
+    taken.set(site, answer);
+    return [other];
+  });
+}
+
+/**
+ * Returns the candidate that is the sum of all results, with the fewest other numbers. Undefined if
+ * there is none among those on which all decisions depend.
+ */
+function oneOfAll(
+  results: readonly (readonly Possible[])[],
+  covering: ReadonlySet<Candidate>,
+): Candidate[] | undefined {
+  const all = [...covering].flatMap((candidate) => {
+    const own = results.flatMap((each) => each.filter((possible) => possible.candidate === candidate));
+    const others = own.reduce((sum, each) => sum + each.others, 0);
+    return own.length === results.length && own.length > 0 ? [{ candidate, others }] : [];
+  });
+  const [best] = all.sort((a, b) => a.others - b.others);
+  return best && [best.candidate];
+}
+
+/** Returns the best candidates for each result: several statements may store, each a sum of its own. */
+function oneOfEach(results: readonly (readonly Possible[])[]): Candidate[] {
+  const found = new Set<Candidate>();
+  for (const possible of results) {
+    const orderOf = ({ candidate, others }: Possible) => 2 * others + (found.has(candidate) ? 0 : 1);
+    const [best] = [...possible].sort((a, b) => orderOf(a) - orderOf(b));
+    found.add(best!.candidate);
   }
+  return [...found];
 }
 
 /** Returns a dispatch with buffers for sums at some points, beside the results in an output. */
@@ -513,7 +567,7 @@ class Sampler {
     let buffers = executed;
     for (let paths = 1; ; paths++) {
       const [results, sums] = [buffers(this.#output), buffers(activated.at).stores];
-      refuseOtherDecisions(this.#symbols, new Set(sums.values()));
+      if (!isCovering(this.#symbols, new Set(sums.values()))) throw new NoForm(dependsOnData);
       for (const address of addresses) {
         const number = results.stores.get((address * bitsOf(results.format)) / 8);
         const sum = sums.get((address * bitsOf("f32")) / 8);
