@@ -838,6 +838,7 @@ describe("checks by algebra on a hardened device", () => {
         "var y = sum; if (y < 0.0) { y *= beside[id.x]; } c[at] = max(y, -2.0) + beside[at];",
       ),
       activated(product, "same(elu(sum))", eluCall),
+      activated(product, "sum % 3.0"),
       besides(product, "sum * beside[0]"),
       besides(product, "max(sum * beside[id.x], 0.0)"),
       withSlope,

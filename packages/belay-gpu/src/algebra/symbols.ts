@@ -128,9 +128,10 @@ export interface Application {
   readonly to?: Precision;
 }
 
-/** Functions that are no calls of the same name in WGSL. */
+/** Functions and operators that are no calls of the same name in WGSL. */
 const templates: Readonly<Record<string, string>> = {
   div: "$0 / $1",
+  "%": "$0 % $1",
   lt: "$0 < $1",
   le: "$0 <= $1",
   eq: "$0 == $1",

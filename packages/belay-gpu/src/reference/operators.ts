@@ -93,7 +93,8 @@ function emitFloatBinary(
       return code.float(type, "div", a, b);
     case "%": {
       const quotient = code.float(type, "trunc", code.float(type, "div", a, b));
-      return code.float(type, "sub", a, code.float(type, "mul", b, quotient));
+      const rest = code.float(type, "sub", a, code.float(type, "mul", b, quotient));
+      return code.derived(type, "%", rest, [a, b]);
     }
     case "<":
       return code.floatTo(type, "lt", a, b);
