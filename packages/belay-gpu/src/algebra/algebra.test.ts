@@ -1383,7 +1383,8 @@ fn passing(sum: f32, x: f32) -> f32 { return (sum + x) - x; }`,
     expect(await program.run(both)).toEqual(expected);
     const { replays, kernels } = await device.belay.report();
     expect(replays).toBe(1);
-    expect(kernels[0]!.sums).toMatchObject({ checked: 3, repaired: 0, refuted: 0 });
+    // A dispatch that runs again is counted once.
+    expect(kernels[0]!.sums).toMatchObject({ checked: 2, repaired: 0, refuted: 0 });
     expect(messages.at(-1)).toMatch(/\(recovered\)$/);
   });
 

@@ -164,6 +164,8 @@ export class DispatchCheck implements SumsFindings {
   #doubt: { readonly isWrong: boolean; readonly first: Findings["first"] } | undefined;
   /** The largest bound of the executions whose results may stay. */
   #bound = 0;
+  /** The number of dispatches that are counted as checked, and that may run again. */
+  #counted = 0;
   readonly #sums: SumsOfProducts;
   readonly #pipelines: SumsPipelines;
   readonly #conclude: OwnKernel;
@@ -271,7 +273,7 @@ export class DispatchCheck implements SumsFindings {
     const wasWrong = doubt?.isWrong && refuted === 0;
     const first = result > 0 ? own : doubt?.first;
     this.#found({
-      checked,
+      checked: this.#newOf(checked, execution),
       repaired: Math.max(at("repaired"), wasWrong ? 1 : 0),
       refuted,
       undecided: at("undecided"),
@@ -284,7 +286,17 @@ export class DispatchCheck implements SumsFindings {
   settle(): void {
     this.#settled({ bound: this.#bound, isInDoubt: this.#doubt !== undefined });
     this.#bound = 0;
+    this.#counted = 0;
     this.#doubt = undefined;
+  }
+
+  /** Counts the checked dispatches of an execution. Returns how many were not counted before. */
+  #newOf(checked: number, execution: ExecutionTurn): number {
+    // The execution that replaced results has counted their dispatches.
+    if (execution === "replaced") return 0;
+    const added = execution === "first" ? checked : Math.max(0, checked - this.#counted);
+    this.#counted += added;
+    return added;
   }
 
   #addBound(bound: number): void {
@@ -300,7 +312,8 @@ export class DispatchCheck implements SumsFindings {
     const hasMismatch = at("mismatches") > 0;
     if (hasRun && !hasMismatch && at("undecided") === 0) {
       this.#addBound(floatOf(at("largest")));
-      this.#found({ checked: dispatches, repaired: 0, refuted: 0, undecided: 0, atOnce: 0 });
+      const checked = this.#newOf(dispatches, "first");
+      this.#found({ checked, repaired: 0, refuted: 0, undecided: 0, atOnce: 0 });
       return false;
     }
     const [result, difference, bound] = [at("result"), floatOf(at("difference")), floatOf(at("bound"))];

@@ -6,7 +6,10 @@ export interface SumsChecker {
 
 /** The results of the checks of one kernel's dispatches. */
 export interface SumsReport {
-  /** The number of dispatches that were checked. All others ran under redundancy. */
+  /**
+   * The number of dispatches that were checked, each counted once even if it ran again. All others
+   * ran under redundancy.
+   */
   readonly checked: number;
   /** The number of checked dispatches with a wrong result, which were computed again. */
   readonly repaired: number;
