@@ -27,5 +27,6 @@ export function reasonAgainstCheck(
   const multiplications = sums.terms.reduce((product, { size }) => product * size, sums.count);
   const least = Math.ceil(toSave / saved);
   if (multiplications >= least) return undefined;
-  return `it has ${multiplications} multiplications, and a check pays from ${least} on`;
+  const doubled = defers ? "" : ", twice as many as where the host decides";
+  return `it has ${multiplications} multiplications, and a check pays from ${least} on${doubled}`;
 }
