@@ -58,7 +58,7 @@ it("checks fused products and their activations by algebra", async () => {
   const { kernels, faults } = await device.belay.report();
   expect(faults).toEqual([]);
   const products = kernels.filter(({ kernel }) => kernel.startsWith("MatMul"));
-  expect(products.reduce((count, { dispatches }) => count + dispatches, 0)).toBe(5);
+  expect(products.reduce((count, { dispatches }) => count + dispatches, 0)).toBe(7);
   for (const { dispatches, sums } of products)
     expect(sums).toMatchObject({ checked: dispatches, repaired: 0, undecided: 0, refuted: 0 });
   device.destroy();
@@ -71,6 +71,9 @@ function fused(random: Random): Record<string, () => Tensor | Tensor[]> {
     "matMul with relu": () => tf.fused.matMul({ ...product, activation: "relu" }),
     "matMul with a bias and relu6": () =>
       tf.fused.matMul({ ...product, bias: random(24), activation: "relu6" }),
+    "matMul with elu": () => tf.fused.matMul({ ...product, activation: "elu" }),
+    "matMul with prelu": () =>
+      tf.fused.matMul({ ...product, activation: "prelu", preluActivationWeights: random(24) }),
     "matMul with sigmoid": () => tf.fused.matMul({ ...product, activation: "sigmoid" }),
     "conv2d with relu": () => tf.fused.conv2d({ ...image, activation: "relu" }),
     "conv2d with a bias and relu6": () => tf.fused.conv2d({ ...image, bias: random(8), activation: "relu6" }),

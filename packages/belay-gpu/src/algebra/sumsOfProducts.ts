@@ -244,7 +244,7 @@ function* searchValues(
   }
 }
 
-/** A candidate that is the sum of a result, and how many numbers the result depends on beside it. */
+/** A candidate that is the sum of a result, and how many other numbers the result depends on. */
 interface Possible {
   readonly candidate: Candidate;
   readonly others: number;
@@ -311,7 +311,7 @@ function oneOfAll(
   return best && [best.candidate];
 }
 
-/** Returns the best candidates for each result: several statements may store, each a sum of its own. */
+/** Returns the best candidates for each result. Several statements may store sums of their own. */
 function oneOfEach(results: readonly (readonly Possible[])[]): Candidate[] {
   const found = new Set<Candidate>();
   for (const possible of results) {
