@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { testDevices } from "../../../../test/support/devices/testDevices.ts";
 import {
   addedProduct,
@@ -19,6 +19,7 @@ import type { HardenedDevice } from "../runtime/hardenedDevice.ts";
 import type { CheckedDispatch, SumsChecking, SumsCheckStarter } from "../runtime/recording/sumsChecking.ts";
 import { overlaidMembersOf } from "../runtime/webgpu/overlaidMembers.ts";
 import type { PassCommands, SetGroup } from "../runtime/webgpu/passCommands.ts";
+import { Activated } from "./activations.ts";
 import { algebra } from "./algebra.ts";
 
 const { newDevice, sharedDevice } = testDevices();
@@ -32,6 +33,7 @@ beforeEach(() => {
     (words) => (words as never as Uint32Array).fill(7) as never,
   );
 });
+afterEach(() => vi.restoreAllMocks());
 
 /** A whole number of a buffer. */
 const small = (binding: number, i: number) => ((i * 7919 + binding * 31) % 7) - 3;
@@ -1065,6 +1067,19 @@ describe("checks by algebra on a hardened device", () => {
       expect(sums!.checked).toBe(0);
       expect(diagnostics.map(({ message }) => message)).toEqual([
         `dispatches are not checked by algebra: ${reason}`,
+      ]);
+    });
+
+    it("are not made where the search has a defect, which the reason names", async () => {
+      vi.spyOn(Activated.prototype, "function").mockImplementation(() => {
+        throw new TypeError("x is undefined");
+      });
+      const device = await hardened();
+      expect(await new Program(device, silu).run()).toEqual(await expectedOf(silu));
+      const { sums, diagnostics } = await kernelOf(device);
+      expect(sums!.checked).toBe(0);
+      expect(diagnostics.map(({ message }) => message)).toEqual([
+        "dispatches are not checked by algebra: a defect of Belay ended the search, please report it: x is undefined",
       ]);
     });
 

@@ -412,7 +412,8 @@ export class DeviceAlgebra implements SumsChecking {
       },
     };
     try {
-      const found = yield* searchSums({ source, ...(entryPoint && { entryPoint }), constants }, dispatch);
+      const reference = { source, ...(entryPoint && { entryPoint }), constants };
+      const found = yield* searchOrDefect(reference, dispatch);
       kind.words = [...read.values()];
       if ("reason" in found) return this.#leave(kind, found.reason);
       const { sums, activation } = found;
@@ -435,7 +436,7 @@ export class DeviceAlgebra implements SumsChecking {
         if (!kind.check) this.#make(kind, known);
       });
     } catch (error) {
-      // A defect of the search leaves the kernel to redundancy.
+      // Sums that no check can have leave the kernel to redundancy.
       this.#leave(kind, messageOf(error));
     }
   }
@@ -458,6 +459,15 @@ export class DeviceAlgebra implements SumsChecking {
     if (isAsked) return undefined;
     const { leastMultiplications } = this.#settings;
     return reasonAgainstCheck(found, { costOfRedundancy, leastMultiplications, defers: this.#defers });
+  }
+}
+
+/** Looks for sums. A defect of the search is a reason that says so, and harms no program. */
+function* searchOrDefect(...given: Parameters<typeof searchSums>): ReturnType<typeof searchSums> {
+  try {
+    return yield* searchSums(...given);
+  } catch (error) {
+    return { reason: `a defect of Belay ended the search, please report it: ${messageOf(error)}` };
   }
 }
 
