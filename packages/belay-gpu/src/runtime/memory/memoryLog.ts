@@ -151,12 +151,7 @@ export class MemoryLog {
    * loaded them before. Emits an event if results of earlier work depend on a wrong granule.
    * Corrections of `known` granules do not count again.
    */
-  read(
-    words: Uint32Array,
-    { check, buffers }: Doubts,
-    settled: number,
-    known: readonly Damage[] = [],
-  ): Damaged {
+  read(words: Uint32Array, { check, buffers }: Doubts, settled: number, known: readonly Damage[]): Damaged {
     const corrected = memoryFindings(words, "corrected");
     const places = this.#damageIn(corrected, null);
     const fresh = distinct([...known, ...places]).filter((each) => !known.includes(each));
