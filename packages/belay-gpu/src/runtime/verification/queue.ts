@@ -8,7 +8,7 @@ import type { Commands } from "../recording/commands.ts";
 import type { DispatchUse } from "../recording/dispatchUse.ts";
 import { coversTexture } from "../recording/transfers.ts";
 import { flags, isIterable, proxyOf } from "../webgpu/nativeObjects.ts";
-import type { BufferRange, GpuResource } from "../webgpu/resources.ts";
+import { type BufferRange, type GpuResource, hasWholeWords } from "../webgpu/resources.ts";
 import type { Journal } from "./journal.ts";
 import type { MappingGate } from "./mappingGate.ts";
 import type { Verifier } from "./verifier.ts";
@@ -157,11 +157,8 @@ function some<T>(items: Iterable<T>, isTrue: (item: T) => boolean): boolean {
 /**
  * Returns whether the host can write a range of an unmapped buffer, by the rules of `writeBuffer`.
  */
-function isWritable({ buffer, offset, size }: BufferRange): boolean {
-  const isAligned = offset % 4 === 0 && size % 4 === 0;
-  return (
-    (buffer.usage & flags.bufferCopyDst) !== 0 && isAligned && offset >= 0 && offset + size <= buffer.size
-  );
+function isWritable(range: BufferRange): boolean {
+  return (range.buffer.usage & flags.bufferCopyDst) !== 0 && hasWholeWords(range);
 }
 
 function isShared({ buffer }: Uint8Array): boolean {

@@ -1,5 +1,5 @@
 import { flags } from "./nativeObjects.ts";
-import { type BufferRange, endOf } from "./resources.ts";
+import { type BufferRange, hasWholeWords } from "./resources.ts";
 
 /** The buffers of copies that the device has accepted. */
 const accepted = new WeakSet<GPUBuffer>();
@@ -27,8 +27,8 @@ export class RecordedCopy {
       source.buffer !== target.buffer &&
       (source.buffer.usage & flags.bufferCopySrc) !== 0 &&
       (target.buffer.usage & flags.bufferCopyDst) !== 0 &&
-      isInside(source) &&
-      isInside(target)
+      hasWholeWords(source) &&
+      hasWholeWords(target)
     );
   }
 
@@ -43,10 +43,4 @@ export class RecordedCopy {
     const { buffer, offset, size } = this.#source;
     encoder.copyBufferToBuffer(buffer, offset, this.#target.buffer, this.#target.offset, size);
   }
-}
-
-/** Returns whether copies may use a range of a buffer. */
-function isInside(range: BufferRange): boolean {
-  const { buffer, offset, size } = range;
-  return offset % 4 === 0 && size % 4 === 0 && offset >= 0 && size >= 0 && endOf(range) <= buffer.size;
 }

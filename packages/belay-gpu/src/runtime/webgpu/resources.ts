@@ -48,6 +48,12 @@ export function endOf({ offset, size }: BufferRange): number {
   return Math.max(offset, offset + size);
 }
 
+/** Returns whether a range consists of whole words of its buffer, as writes and copies need. */
+export function hasWholeWords(range: BufferRange): boolean {
+  const { buffer, offset, size } = range;
+  return offset % 4 === 0 && size % 4 === 0 && offset >= 0 && size >= 0 && endOf(range) <= buffer.size;
+}
+
 /** Returns whether the usage of a buffer allows a map mode. */
 export function isMapMode({ usage }: GPUBuffer, mode: number): boolean {
   const needed =
